@@ -1,0 +1,28 @@
+//! `lockshift` moves Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own lockfile.
+//!
+//! # The map
+//!
+//! ```text
+//! scan      paths ─ walk ─▶ files ─ read ─▶ facts ─ merge ─▶ Inventory ─▶ report
+//! migrate   Inventory ─ plan ─▶ steps and refusals ─ edit ─▶ new bytes ─ verify ─▶ diff | write
+//! ```
+//!
+//! | room | what it is for | what it may know |
+//! |---|---|---|
+//! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
+//! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
+//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
+//! | [`policy`] | who may do what to an object: policy documents and their evaluation | nothing of the others |
+//! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
+//! | [`report`] | one file per output format | findings, inventory, plan |
+//!
+//! One direction, no way back: nobody knows `cli`, `repo` and `policy` know nothing of each other.
+//! `repo::walk` and the writing half of `migrate` touch the disk; everything between them is pure.
+
+pub mod cli;
+pub mod finding;
+pub mod migrate;
+pub mod policy;
+pub mod repo;
+pub mod report;
+pub mod rules;

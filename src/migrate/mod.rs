@@ -1,0 +1,1 @@
+//! Edits as data: planned, proven, and only then written. May know repo and finding.

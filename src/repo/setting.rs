@@ -1,0 +1,121 @@
+//! A setting: one lock-related or identifying argument, where it stands, and what it is worth.
+
+use serde::Serialize;
+
+use super::text::Span;
+
+/// What an argument is worth, as far as it can be told without running anything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// A string, quotes and escapes undone.
+    Text(String),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as written.
+    Number(String),
+    /// `null`: Terraform treats the argument as absent.
+    Null,
+    /// A secret (`secret_key`, `token`, …). Its text is dropped where it is read, so that no output can hold it.
+    Secret,
+    /// Something that only a run can tell.
+    Unknown {
+        /// The expression's own text, on one line.
+        expression: String,
+        /// Why it could not be resolved, for people.
+        reason: String,
+    },
+}
+
+impl Value {
+    /// The text of a string value.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing more can be told without a run.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Value::Unknown { .. })
+    }
+}
+
+/// One argument of one source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    /// Argument name as Terraform knows it; a nested one is dotted (`endpoints.dynamodb`).
+    pub name: String,
+    /// The whole assignment, from the name to the value's last byte; for a command line flag, the whole word.
+    pub span: Span,
+    /// The name alone (with its quotes in JSON).
+    pub name_span: Span,
+    /// The value alone (with its quotes).
+    pub value_span: Span,
+    /// What it is worth.
+    pub value: Value,
+    /// References that were followed to find the value (`var.table`, `local.table`). Terraform takes none in a
+    /// backend block, OpenTofu does since 1.8: a non-empty list says which engine the block is for.
+    pub via: Vec<String>,
+}
+
+/// Arguments whose values are never kept: they are credentials or keys.
+/// Source: the S3 backend's schema in Terraform and OpenTofu, and the `http`-style credentials of wrappers.
+const SECRETS: &[&str] = &[
+    "access_key",
+    "secret_key",
+    "token",
+    "sse_customer_key",
+    "assume_role.external_id",
+    "external_id",
+    "assume_role_with_web_identity.web_identity_token",
+    "web_identity_token",
+    "password",
+];
+
+/// Whether an argument's value must be dropped where it is read.
+pub fn is_secret(name: &str) -> bool {
+    SECRETS.contains(&name)
+}
+
+/// A value fit to be kept: secrets dropped, credentials cut out of URLs.
+pub fn without_secrets(name: &str, value: Value) -> Value {
+    if is_secret(name) && !matches!(value, Value::Null) {
+        return Value::Secret;
+    }
+    match value {
+        Value::Text(text) => Value::Text(without_credentials(text)),
+        Value::Unknown { expression, reason } => {
+            Value::Unknown { expression: without_credentials(expression), reason }
+        }
+        other => other,
+    }
+}
+
+/// `https://user:password@host` becomes `https://***@host`; any other text stays as it is.
+pub fn without_credentials(text: String) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text };
+    let authority_end = rest.find(['/', '?', '#', '"', ' ']).unwrap_or(rest.len());
+    let Some((authority, tail)) = rest.split_at_checked(authority_end) else { return text };
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://***@{host}{}", without_credentials(tail.to_owned())),
+        None => format!("{scheme}://{authority}{}", without_credentials(tail.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_dropped_and_urls_lose_their_credentials() {
+        assert_eq!(without_secrets("secret_key", Value::Text("s3cr3t".into())), Value::Secret);
+        assert_eq!(without_secrets("secret_key", Value::Null), Value::Null);
+        assert_eq!(
+            without_secrets("endpoint", Value::Text("https://me:pw@minio:9000/x".into())),
+            Value::Text("https://***@minio:9000/x".into())
+        );
+        assert_eq!(without_secrets("bucket", Value::Text("a@b".into())), Value::Text("a@b".into()));
+    }
+}

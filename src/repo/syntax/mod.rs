@@ -1,0 +1,1 @@
+//! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.

@@ -1,0 +1,155 @@
+//! A file's bytes and where things stand in them: spans, lines, columns, encoding. No meaning is read here.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A byte range in a file, `start` included, `end` excluded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// A span over `start..end`; an end before the start is an empty span at `start`.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end: end.max(start) }
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether the span covers no byte.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    /// Whether `other` lies wholly inside.
+    pub fn contains(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
+    /// The same span, `by` bytes further on: from a region's own text to the file around it.
+    pub fn shift(self, by: usize) -> Self {
+        Self { start: self.start + by, end: self.end + by }
+    }
+
+    /// The bytes that the span covers; empty when it lies outside `bytes`.
+    pub fn of(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+/// Line and column, both counted from 1; the column counts characters, as editors do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1 (in bytes where the line is not UTF-8).
+    pub column: usize,
+}
+
+/// A position in a named file: what `file:line:column` prints.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub struct Place {
+    /// Path as shown to people: relative to where the walk began, `/` between parts.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+impl Place {
+    /// A place from a file name and a position.
+    pub fn new(file: impl Into<String>, at: Position) -> Self {
+        Self { file: file.into(), line: at.line, column: at.column }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The UTF-8 byte order mark. Terraform and editors pass over it; so do we, and edits keep it.
+pub const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// A file's bytes with an index of its lines.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Text<'a> {
+    /// Wraps the bytes of one file.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// All bytes, BOM included.
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The text of a span as a string, invalid UTF-8 replaced.
+    pub fn lossy(self, span: Span) -> String {
+        String::from_utf8_lossy(span.of(self.bytes)).into_owned()
+    }
+
+    /// Line and column of a byte offset. Cost is one pass over the bytes before it, so it is asked only for
+    /// what is reported, never per token. An offset past the end is the end.
+    pub fn position(self, offset: usize) -> Position {
+        let before = self.bytes.get(..offset).unwrap_or(self.bytes);
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let mut head = before.get(line_start..).unwrap_or_default();
+        if line_start == 0 {
+            head = head.strip_prefix(BOM).unwrap_or(head);
+        }
+        let column = std::str::from_utf8(head).map_or(head.len(), |text| text.chars().count()) + 1;
+        Position { line, column }
+    }
+
+    /// The place of a byte offset in the file called `file`.
+    pub fn place(self, file: &str, offset: usize) -> Place {
+        Place::new(file, self.position(offset))
+    }
+
+    /// The span of the line that holds `offset`, its line ending included.
+    pub fn line_span(self, offset: usize) -> Span {
+        let offset = offset.min(self.bytes.len());
+        let start =
+            memchr::memrchr(b'\n', self.bytes.get(..offset).unwrap_or_default()).map_or(0, |at| at + 1);
+        let end = memchr::memchr(b'\n', self.bytes.get(offset..).unwrap_or_default())
+            .map_or(self.bytes.len(), |at| offset + at + 1);
+        Span::new(start, end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn position_counts_characters_and_passes_over_the_bom() {
+        let text = Text::new("\u{feff}é = 1\r\nb = 2".as_bytes());
+        assert_eq!(text.position(3), Position { line: 1, column: 1 });
+        assert_eq!(text.position(5), Position { line: 1, column: 2 });
+        assert_eq!(text.position(11), Position { line: 2, column: 1 });
+        assert_eq!(text.position(usize::MAX), Position { line: 2, column: 6 });
+    }
+
+    #[test]
+    fn line_span_includes_the_line_ending() {
+        let text = Text::new(b"a\r\nbc\nd");
+        assert_eq!(text.line_span(0), Span::new(0, 3));
+        assert_eq!(text.line_span(4), Span::new(3, 6));
+        assert_eq!(text.line_span(6), Span::new(6, 7));
+    }
+}

@@ -1,0 +1,1 @@
+//! Output: one file per format. Sees findings and the inventory, never files or the network.
