@@ -125,7 +125,7 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     for block in &top.blocks {
         match (block.keyword.as_str(), block.labels.as_slice()) {
             ("terraform", []) => {
-                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems)
+                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems);
             }
             ("data", [kind, name]) if kind == "terraform_remote_state" => {
                 facts.readers.extend(read_reader(file, text, block, name));
