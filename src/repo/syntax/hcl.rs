@@ -200,6 +200,7 @@ fn backend_source(
         settings,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
     };
     (source, error)
 }
@@ -263,6 +264,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
         settings,
         editability,
         label: Some(name.to_owned()),
+        git_ignored: false,
     })
 }
 
@@ -406,6 +408,7 @@ pub fn read_flat(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Problem>) {
         body: whole,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
         settings,
     };
     (Some(source), problems)
