@@ -1,4 +1,10 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
+pub mod calls;
+mod calls_code;
+mod calls_yaml;
 pub mod expression;
+mod flags;
 pub mod hcl;
 pub mod lexer;
+mod locate;
+mod shell;
