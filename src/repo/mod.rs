@@ -3,6 +3,8 @@
 
 pub mod facts;
 pub mod inventory;
+pub mod partial;
+mod pattern;
 pub mod problem;
 pub mod root_module;
 pub mod setting;

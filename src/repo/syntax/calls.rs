@@ -40,8 +40,10 @@ pub fn is_code_file(path: &str) -> bool {
 pub(crate) fn language(path: &str) -> Option<Language> {
     use calls_code::Style;
     let mut name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
-    while let Some((bare, "tpl" | "tmpl" | "j2" | "erb" | "example" | "sample" | "template" | "dist" | "in")) =
-        name.rsplit_once('.')
+    while let Some((
+        bare,
+        "tpl" | "tmpl" | "j2" | "erb" | "example" | "sample" | "template" | "dist" | "in",
+    )) = name.rsplit_once('.')
     {
         name = bare.to_owned();
     }
@@ -58,20 +60,33 @@ pub(crate) fn language(path: &str) -> Option<Language> {
     if starts(&["rakefile", "gemfile", "fastfile", "vagrantfile", "thorfile", "tiltfile", "sconstruct"]) {
         return Some(Language::Code(Style::HASH));
     }
-    if starts(&["readme", "license", "changelog", "notice", "codeowners", "contributing", ".gitignore", ".gitattributes"]) {
+    if starts(&[
+        "readme",
+        "license",
+        "changelog",
+        "notice",
+        "codeowners",
+        "contributing",
+        ".gitignore",
+        ".gitattributes",
+    ]) {
         return None;
     }
     let Some((stem, extension)) = name.rsplit_once('.') else { return Some(Language::Shell) };
     match extension {
-        "sh" | "bash" | "zsh" | "ksh" | "fish" | "envrc" | "env" | "bats" | "profile" | "bashrc" => Some(Language::Shell),
+        "sh" | "bash" | "zsh" | "ksh" | "fish" | "envrc" | "env" | "bats" | "profile" | "bashrc" => {
+            Some(Language::Shell)
+        }
         "mk" | "mak" | "make" | "just" => Some(Language::Make),
         "dockerfile" | "containerfile" => Some(Language::Docker),
         "ps1" | "psm1" => Some(Language::PowerShell),
         "bat" | "cmd" => Some(Language::Batch),
         "yml" | "yaml" => Some(Language::Yaml),
-        "py" | "rb" | "rake" | "pl" | "toml" | "bzl" | "star" | "nix" | "ex" | "exs" => Some(Language::Code(Style::HASH)),
-        "js" | "ts" | "mjs" | "cjs" | "jsx" | "tsx" | "groovy" | "gradle" | "jenkinsfile" | "go" | "java" | "kt" | "kts"
-        | "scala" | "rs" | "cs" | "dart" | "swift" => Some(Language::Code(Style::SLASHES)),
+        "py" | "rb" | "rake" | "pl" | "toml" | "bzl" | "star" | "nix" | "ex" | "exs" => {
+            Some(Language::Code(Style::HASH))
+        }
+        "js" | "ts" | "mjs" | "cjs" | "jsx" | "tsx" | "groovy" | "gradle" | "jenkinsfile" | "go" | "java"
+        | "kt" | "kts" | "scala" | "rs" | "cs" | "dart" | "swift" => Some(Language::Code(Style::SLASHES)),
         "php" => Some(Language::Code(Style::BOTH)),
         "hcl" => Some(Language::Code(Style::HCL)),
         "json" | "jsonc" | "json5" => Some(Language::Code(Style::JSON)),
@@ -146,9 +161,7 @@ impl<'a> Reader<'a> {
             let line = self.text.line_span(at);
             let trimmed = line.of(bytes).trim_ascii_start();
             let list = ["CMD", "ENTRYPOINT", "RUN", "SHELL"].iter().any(|word| {
-                trimmed
-                    .get(..word.len())
-                    .is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+                trimmed.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
                     && trimmed.get(word.len()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"["))
             });
             at = line.end;
@@ -169,8 +182,7 @@ impl<'a> Reader<'a> {
         if state.depth > MAX_NESTING || !flags_or_dirs(span.of(self.text.bytes())) {
             return;
         }
-        let tokens =
-            shell::tokenize(self.text.bytes(), span, dialect, &mut self.budget, &mut self.comments);
+        let tokens = shell::tokenize(self.text.bytes(), span, dialect, &mut self.budget, &mut self.comments);
         let mut words = Vec::new();
         let mut subshells: Vec<Option<String>> = Vec::new();
         let mut printing = false;
@@ -244,8 +256,21 @@ impl<'a> Reader<'a> {
         }
         let prints = matches!(
             name,
-            "echo" | "printf" | "print" | "log" | "info" | "warn" | "error" | "die" | "fail" | "Write-Host"
-                | "Write-Output" | "echo_info" | "log_info" | "REM" | "rem"
+            "echo"
+                | "printf"
+                | "print"
+                | "log"
+                | "info"
+                | "warn"
+                | "error"
+                | "die"
+                | "fail"
+                | "Write-Host"
+                | "Write-Output"
+                | "echo_info"
+                | "log_info"
+                | "REM"
+                | "rem"
         );
         if prints {
             self.silent.extend(words.iter().map(|word| word.span));
@@ -348,7 +373,9 @@ fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
     let value = rest
         .iter()
         .skip(name + opening)
-        .take_while(|byte| !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'}' | b')'))
+        .take_while(|byte| {
+            !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'}' | b')')
+        })
         .take(4096)
         .count();
     if value == 0 {
@@ -365,13 +392,32 @@ fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
 fn is_prefix(text: &str) -> bool {
     if matches!(
         text,
-        "if" | "then" | "else" | "elif" | "do" | "while" | "until" | "!" | "{" | "}" | "sudo" | "time" | "exec" | "command"
-            | "nohup" | "@" | "-" | "RUN" | "&" | "call" | "CALL"
+        "if" | "then"
+            | "else"
+            | "elif"
+            | "do"
+            | "while"
+            | "until"
+            | "!"
+            | "{"
+            | "}"
+            | "sudo"
+            | "time"
+            | "exec"
+            | "command"
+            | "nohup"
+            | "@"
+            | "-"
+            | "RUN"
+            | "&"
+            | "call"
+            | "CALL"
     ) {
         return true;
     }
     text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | ':' | '?'))
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | ':' | '?'))
     })
 }
 

@@ -41,10 +41,47 @@ impl Style {
 pub(crate) fn is_for_people(name: &str) -> bool {
     matches!(
         name.to_ascii_lowercase().as_str(),
-        "name" | "description" | "desc" | "displayname" | "label" | "title" | "summary" | "help" | "message" | "msg"
-            | "print" | "println" | "printf" | "puts" | "echo" | "log" | "info" | "warn" | "warning" | "error" | "debug"
-            | "raise" | "throw" | "die" | "abort" | "fail" | "exception" | "run-name" | "if" | "uses" | "image" | "id"
-            | "comment" | "comments" | "group" | "key" | "keywords" | "changelog" | "stage" | "documentation" | "usage"
+        "name"
+            | "description"
+            | "desc"
+            | "displayname"
+            | "label"
+            | "title"
+            | "summary"
+            | "help"
+            | "message"
+            | "msg"
+            | "print"
+            | "println"
+            | "printf"
+            | "puts"
+            | "echo"
+            | "log"
+            | "info"
+            | "warn"
+            | "warning"
+            | "error"
+            | "debug"
+            | "raise"
+            | "throw"
+            | "die"
+            | "abort"
+            | "fail"
+            | "exception"
+            | "run-name"
+            | "if"
+            | "uses"
+            | "image"
+            | "id"
+            | "comment"
+            | "comments"
+            | "group"
+            | "key"
+            | "keywords"
+            | "changelog"
+            | "stage"
+            | "documentation"
+            | "usage"
     )
 }
 
@@ -247,7 +284,8 @@ impl Scan {
             joined = joined.get(..joined.len() - 1).unwrap_or_default().trim_ascii_end();
         }
         let joined = joined.trim_ascii_start().strip_prefix(b"+").unwrap_or(joined).trim_ascii();
-        let before = if first { gap.strip_suffix(b"+").or_else(|| gap.strip_suffix(b"..")) } else { Some(joined) };
+        let before =
+            if first { gap.strip_suffix(b"+").or_else(|| gap.strip_suffix(b"..")) } else { Some(joined) };
         let gap_start = frame.gap;
         let word = frame.element.get_or_insert_with(|| Word::at(whole.start));
         if let Some(expression) = before.filter(|text| !text.is_empty()) {
@@ -402,7 +440,10 @@ impl Scan {
                     word.span.end = gap_start + Span::new(gap_start, at).of(bytes).trim_ascii_end().len();
                 }
                 let word = word.finish();
-                if key.as_deref().is_some_and(|key| matches!(key, "cwd" | "chdir" | "working_dir" | "workdir")) {
+                if key
+                    .as_deref()
+                    .is_some_and(|key| matches!(key, "cwd" | "chdir" | "working_dir" | "workdir"))
+                {
                     frame.dir = Some(flags::join_dir(None, &word.text));
                 } else if key.is_some() && !frame.has_statements() {
                     frame.words.push(barrier(at));
@@ -442,7 +483,9 @@ impl Scan {
     fn newline(&mut self, reader: &mut Reader<'_>) {
         let bytes = reader.text.bytes();
         let before = bytes.get(self.at.saturating_sub(64)..self.at).unwrap_or_default().trim_ascii_end();
-        let goes_on = matches!(before.last(), Some(b',' | b'+' | b'\\' | b'=' | b'.' | b':'));
+        // A colon at a line's end opens a block in Python, and awaits a value elsewhere.
+        let goes_on = matches!(before.last(), Some(b',' | b'+' | b'\\' | b'=' | b'.'))
+            || (before.ends_with(b":") && !self.style.hash);
         if self.frames.last().is_some_and(Frame::has_statements) && !goes_on {
             self.statement(reader);
         }
@@ -478,7 +521,13 @@ impl Scan {
     }
 }
 
-fn run_pending(reader: &mut Reader<'_>, pending: Vec<Pending>, around: Around, style: Style, dir: Option<&str>) {
+fn run_pending(
+    reader: &mut Reader<'_>,
+    pending: Vec<Pending>,
+    around: Around,
+    style: Style,
+    dir: Option<&str>,
+) {
     for item in pending {
         match item {
             Pending::Words(words) => reader.list(&words, around, dir),

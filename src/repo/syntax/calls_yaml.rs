@@ -40,9 +40,9 @@ pub(crate) fn read(reader: &mut Reader<'_>) {
     let mut shells: HashMap<usize, Option<String>> = HashMap::new();
     for script in scripts {
         let told = ancestors(&parents, script.scope).find_map(|scope| dirs.get(&scope).cloned());
-        let carried = script
-            .list
-            .and_then(|list| ancestors(&parents, list).find_map(|scope| shells.get(&scope).cloned().flatten()));
+        let carried = script.list.and_then(|list| {
+            ancestors(&parents, list).find_map(|scope| shells.get(&scope).cloned().flatten())
+        });
         let dir = carried.or(told);
         if script.flow {
             calls_code::read(reader, script.span, Style::JSON, Around::List, dir.as_deref());
@@ -60,7 +60,8 @@ pub(crate) fn read(reader: &mut Reader<'_>) {
 
 /// A scope and those around it, innermost first.
 fn ancestors(parents: &[usize], scope: usize) -> impl Iterator<Item = usize> + '_ {
-    std::iter::successors(Some(scope), |scope| parents.get(*scope).copied().filter(|parent| parent != scope)).take(64)
+    std::iter::successors(Some(scope), |scope| parents.get(*scope).copied().filter(|parent| parent != scope))
+        .take(64)
 }
 
 struct Scan {
@@ -88,7 +89,12 @@ impl Scan {
                 reader.comments.push(line);
                 continue;
             }
-            at = self.line(reader, Span::new(line.start + indent, line.start + content.trim_ascii_end().len()), line)
+            at = self
+                .line(
+                    reader,
+                    Span::new(line.start + indent, line.start + content.trim_ascii_end().len()),
+                    line,
+                )
                 .max(line.end);
         }
     }
@@ -140,8 +146,10 @@ impl Scan {
         while self.levels.last().is_some_and(|level| level.indent >= indent) {
             self.levels.pop();
         }
-        if matches!(key.as_str(), "working-directory" | "workingDirectory" | "working_directory" | "dir" | "TF_ROOT" | "cwd")
-        {
+        if matches!(
+            key.as_str(),
+            "working-directory" | "workingDirectory" | "working_directory" | "dir" | "TF_ROOT" | "cwd"
+        ) {
             let dir = scalar(value.of(bytes));
             let scope = self.dir_scope(&key);
             if !dir.is_empty() {
@@ -156,7 +164,8 @@ impl Scan {
     /// `defaults: run: working-directory:` holds for what is around `defaults`; a variable for what is around
     /// `variables`.
     fn dir_scope(&self, key: &str) -> usize {
-        let keys: Vec<(&str, usize)> = self.levels.iter().rev().map(|level| (level.key.as_str(), level.scope)).collect();
+        let keys: Vec<(&str, usize)> =
+            self.levels.iter().rev().map(|level| (level.key.as_str(), level.scope)).collect();
         let around = |scope: usize| self.parents.get(scope).copied().unwrap_or(0);
         match keys.as_slice() {
             [("run", _), ("defaults", scope), ..] => around(*scope),
@@ -204,7 +213,9 @@ impl Scan {
             },
             b'[' | b'{' if !text.starts_with(b"{{") => {
                 let pair = if first == b'[' { (b'[', b']') } else { (b'{', b'}') };
-                let Some(end) = reader.budget.matching(bytes, start, bytes.len(), pair) else { return line.end };
+                let Some(end) = reader.budget.matching(bytes, start, bytes.len(), pair) else {
+                    return line.end;
+                };
                 (Span::new(start, end), true, reader.text.line_span(end.saturating_sub(1)).end)
             }
             b'*' => return line.end,
@@ -259,7 +270,9 @@ fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
             match (quote, *byte) {
                 (Some(open), byte) if byte == open => quote = None,
                 (Some(_), _) => {}
-                (None, b'"' | b'\'') if at > 0 && text.get(at - 1).is_some_and(|b| matches!(b, b' ' | b'=')) => {
+                (None, b'"' | b'\'')
+                    if at > 0 && text.get(at - 1).is_some_and(|b| matches!(b, b' ' | b'=')) =>
+                {
                     quote = Some(*byte);
                 }
                 (None, b':') if text.get(at + 1).is_none_or(|next| matches!(next, b' ' | b'\t')) => {

@@ -52,9 +52,9 @@ const SUBCOMMANDS: &[&str] = &[
 
 /// Commands that only name the tool: `apt-get install terraform`, `cp terraform output`.
 const NOT_RUNNING: &[&str] = &[
-    "apt", "apt-get", "apk", "brew", "cat", "cd", "chmod", "choco", "cp", "curl", "dnf", "find", "git", "grep",
-    "install", "ln", "ls", "mkdir", "mv", "npm", "pip", "rg", "rm", "sed", "tar", "test", "unzip", "wget", "which",
-    "yum", "zip", "[", "[[", "alias", "tfenv", "asdf", "mise",
+    "apt", "apt-get", "apk", "brew", "cat", "cd", "chmod", "choco", "cp", "curl", "dnf", "find", "git",
+    "grep", "install", "ln", "ls", "mkdir", "mv", "npm", "pip", "rg", "rm", "sed", "tar", "test", "unzip",
+    "wget", "which", "yum", "zip", "[", "[[", "alias", "tfenv", "asdf", "mise",
 ];
 
 /// What is known about the place of a command line.
@@ -89,7 +89,11 @@ pub(crate) fn placeholders(text: &str) -> Vec<(usize, usize)> {
             closer(bytes, at + 2, b")", &mut closes, 2)
         } else if *byte == b'$' {
             let name = rest.iter().skip(1).take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-            let name = if name == 0 && matches!(rest.get(1), Some(b'@' | b'*' | b'?' | b'#' | b'!' | b'-')) { 1 } else { name };
+            let name = if name == 0 && matches!(rest.get(1), Some(b'@' | b'*' | b'?' | b'#' | b'!' | b'-')) {
+                1
+            } else {
+                name
+            };
             (name > 0).then_some(at + 1 + name)
         } else if rest.starts_with(b"%s") || rest.starts_with(b"%d") {
             Some(at + 2)
@@ -236,7 +240,8 @@ fn is_tool(text: &str) -> bool {
     if text.starts_with('$') || text.starts_with("{{") {
         let lower = text.to_ascii_lowercase();
         let bare = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        return ["terraform", "tofu", "terragrunt"].iter().any(|name| lower.contains(name)) && !lower.contains('/')
+        return ["terraform", "tofu", "terragrunt"].iter().any(|name| lower.contains(name))
+            && !lower.contains('/')
             || matches!(bare, "tf" | "tg");
     }
     if text.contains([' ', '=', '$']) {
@@ -250,7 +255,8 @@ fn is_tool(text: &str) -> bool {
     }
     ["terraform", "tofu", "terragrunt"].iter().any(|tool| {
         name.strip_prefix(tool).is_some_and(|rest| {
-            rest.ends_with(".sh") || rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '_' | 'v'))
+            rest.ends_with(".sh")
+                || rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '_' | 'v'))
         })
     })
 }
@@ -382,7 +388,10 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
         "the flag stands in program code"
     } else if place == Around::YamlItem {
         "each argument is a YAML list item of its own"
-    } else if word.escaped || word.quotes > 1 || word.quote_len > 1 || (word.quotes == 1 && word.last_quote.is_none())
+    } else if word.escaped
+        || word.quotes > 1
+        || word.quote_len > 1
+        || (word.quotes == 1 && word.last_quote.is_none())
     {
         "the flag's word is put together from quoted or escaped pieces"
     } else if !setting.name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.')) {
@@ -397,25 +406,61 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
 
 /// Variables by which scripts and CI systems name the repository's root or the script's own directory.
 const BASE_DIRS: &[&str] = &[
-    "${{ github.workspace }}", "${{github.workspace}}", "$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}", "$CI_PROJECT_DIR",
-    "${CI_PROJECT_DIR}", "$(System.DefaultWorkingDirectory)", "$(Build.SourcesDirectory)", "$BITBUCKET_CLONE_DIR",
-    "$CODEBUILD_SRC_DIR", "${CODEBUILD_SRC_DIR}", "${WORKSPACE}", "$WORKSPACE", "${env.WORKSPACE}", "$PWD", "${PWD}",
-    "$(pwd)", "$(PWD)", "$(CURDIR)", "${CURDIR}", "$(git rev-parse --show-toplevel)", "$SCRIPT_DIR", "${SCRIPT_DIR}",
-    "$SCRIPTDIR", "${SCRIPTDIR}", "$(dirname \"$0\")", "$(dirname $0)", "$(dirname \"${BASH_SOURCE[0]}\")",
-    "$(dirname ${BASH_SOURCE[0]})", "$(dirname \"${0}\")", "${0%/*}", "${BASH_SOURCE%/*}", "$PSScriptRoot",
-    "$(dirname \"$BASH_SOURCE\")", "{{justfile_directory()}}", "{{ justfile_directory() }}", "{{.ROOT_DIR}}",
-    "{{.TASKFILE_DIR}}", "$BUILDKITE_BUILD_CHECKOUT_PATH", "$(ROOT_DIR)",
+    "${{ github.workspace }}",
+    "${{github.workspace}}",
+    "$GITHUB_WORKSPACE",
+    "${GITHUB_WORKSPACE}",
+    "$CI_PROJECT_DIR",
+    "${CI_PROJECT_DIR}",
+    "$(System.DefaultWorkingDirectory)",
+    "$(Build.SourcesDirectory)",
+    "$BITBUCKET_CLONE_DIR",
+    "$CODEBUILD_SRC_DIR",
+    "${CODEBUILD_SRC_DIR}",
+    "${WORKSPACE}",
+    "$WORKSPACE",
+    "${env.WORKSPACE}",
+    "$PWD",
+    "${PWD}",
+    "$(pwd)",
+    "$(PWD)",
+    "$(CURDIR)",
+    "${CURDIR}",
+    "$(git rev-parse --show-toplevel)",
+    "$SCRIPT_DIR",
+    "${SCRIPT_DIR}",
+    "$SCRIPTDIR",
+    "${SCRIPTDIR}",
+    "$(dirname \"$0\")",
+    "$(dirname $0)",
+    "$(dirname \"${BASH_SOURCE[0]}\")",
+    "$(dirname ${BASH_SOURCE[0]})",
+    "$(dirname \"${0}\")",
+    "${0%/*}",
+    "${BASH_SOURCE%/*}",
+    "$PSScriptRoot",
+    "$(dirname \"$BASH_SOURCE\")",
+    "{{justfile_directory()}}",
+    "{{ justfile_directory() }}",
+    "{{.ROOT_DIR}}",
+    "{{.TASKFILE_DIR}}",
+    "$BUILDKITE_BUILD_CHECKOUT_PATH",
+    "$(ROOT_DIR)",
 ];
+
+/// What follows a known base directory (`$GITHUB_WORKSPACE/infra` → `infra`); `None` when there is none.
+pub(crate) fn strip_base(path: &str) -> Option<&str> {
+    BASE_DIRS.iter().find_map(|prefix| {
+        let rest = path.strip_prefix(prefix)?;
+        (rest.is_empty() || rest.starts_with(['/', '\\'])).then(|| rest.trim_start_matches(['/', '\\']))
+    })
+}
 
 /// `dir` seen from `base`; an absolute one, or one that begins with a known base directory, replaces it.
 pub(crate) fn join_dir(base: Option<&str>, dir: &str) -> String {
     let dir = dir.trim();
-    for prefix in BASE_DIRS {
-        if let Some(rest) = dir.strip_prefix(prefix)
-            && (rest.is_empty() || rest.starts_with(['/', '\\']))
-        {
-            return clean_path(rest.trim_start_matches(['/', '\\']));
-        }
+    if let Some(rest) = strip_base(dir) {
+        return clean_path(rest);
     }
     match base {
         Some(base) if !dir.starts_with(['/', '~', '$']) => clean_path(&format!("{base}/{dir}")),

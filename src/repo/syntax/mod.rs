@@ -3,7 +3,7 @@ pub mod calls;
 mod calls_code;
 mod calls_yaml;
 pub mod expression;
-mod flags;
+pub(crate) mod flags;
 pub mod hcl;
 pub mod lexer;
 mod locate;

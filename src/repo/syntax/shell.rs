@@ -95,7 +95,13 @@ impl Budget {
     }
 
     /// One past the bracket that closes the one at `open`.
-    pub(crate) fn matching(&mut self, bytes: &[u8], open: usize, end: usize, pair: (u8, u8)) -> Option<usize> {
+    pub(crate) fn matching(
+        &mut self,
+        bytes: &[u8],
+        open: usize,
+        end: usize,
+        pair: (u8, u8),
+    ) -> Option<usize> {
         let mut depth = 0usize;
         let mut at = open;
         while at < end {
@@ -232,7 +238,9 @@ impl Scanner<'_> {
                 }
                 b'(' => self.emit(Token::Open, 1),
                 b')' => self.emit(Token::Close, 1),
-                b'<' if self.starts(b"<<") && !self.starts(b"<<<") && !self.dialect.powershell => self.heredoc(),
+                b'<' if self.starts(b"<<") && !self.starts(b"<<<") && !self.dialect.powershell => {
+                    self.heredoc()
+                }
                 _ => self.take(self.at + 1),
             }
         }
@@ -324,7 +332,11 @@ impl Scanner<'_> {
         while at < close {
             let byte = bytes.get(at).copied().unwrap_or_default();
             let next = bytes.get(at + 1).copied().unwrap_or_default();
-            if byte == b'\\' && !single && at + 1 < close && matches!(next, b'"' | b'$' | b'`' | b'\\' | b'\n') {
+            if byte == b'\\'
+                && !single
+                && at + 1 < close
+                && matches!(next, b'"' | b'$' | b'`' | b'\\' | b'\n')
+            {
                 word.escaped = true;
                 at += 1;
                 if next == b'\n' {
@@ -403,7 +415,8 @@ impl Scanner<'_> {
     fn heredoc(&mut self) {
         self.finish_word();
         let rest = self.bytes.get(self.at + 2..self.end).unwrap_or_default();
-        let skip = rest.iter().take_while(|byte| matches!(byte, b'-' | b'~' | b' ' | b'\'' | b'"' | b'\\')).count();
+        let skip =
+            rest.iter().take_while(|byte| matches!(byte, b'-' | b'~' | b' ' | b'\'' | b'"' | b'\\')).count();
         let mark: Vec<u8> = rest
             .iter()
             .skip(skip)
@@ -488,7 +501,11 @@ impl Word {
     /// Makes `text` from the bytes; the number of bytes stays, so that `origin` holds.
     pub(crate) fn finish(mut self) -> Self {
         self.text = String::from_utf8(std::mem::take(&mut self.raw)).unwrap_or_else(|error| {
-            error.into_bytes().iter().map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' }).collect()
+            error
+                .into_bytes()
+                .iter()
+                .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
+                .collect()
         });
         self
     }
