@@ -291,7 +291,7 @@ fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
 }
 
 /// Where the lines end that are indented deeper than `outer`; blank lines between them belong to them.
-fn block_end(bytes: &[u8], from: usize, outer: usize) -> usize {
+pub(crate) fn block_end(bytes: &[u8], from: usize, outer: usize) -> usize {
     let mut end = from;
     let mut at = from;
     while at < bytes.len() {

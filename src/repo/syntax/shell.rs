@@ -239,7 +239,7 @@ impl Scanner<'_> {
                 b'(' => self.emit(Token::Open, 1),
                 b')' => self.emit(Token::Close, 1),
                 b'<' if self.starts(b"<<") && !self.starts(b"<<<") && !self.dialect.powershell => {
-                    self.heredoc()
+                    self.heredoc();
                 }
                 _ => self.take(self.at + 1),
             }
