@@ -97,11 +97,10 @@ impl Reader<'_> {
                 continue;
             }
             // A YAML scalar with a script in it holds the heredoc that is the region proper.
-            let holds_another = regions
-                .iter()
-                .skip(index + 1)
-                .take_while(|other| other.body.start < region.body.end)
-                .any(|other| inside.iter().all(|hit| other.body.start <= hit.at && hit.at < other.body.end));
+            let holds_another =
+                regions.iter().skip(index + 1).take_while(|other| other.body.start < region.body.end).any(
+                    |other| inside.iter().all(|hit| other.body.start <= hit.at && hit.at < other.body.end),
+                );
             if holds_another {
                 continue;
             }

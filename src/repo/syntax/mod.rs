@@ -10,3 +10,4 @@ pub mod heredoc;
 pub mod lexer;
 mod locate;
 mod shell;
+pub mod template;
