@@ -8,6 +8,7 @@ use crate::repo::text::{Span, Text};
 use super::flags::{self, Around, Where};
 use super::locate::Locator;
 use super::shell::{self, Budget, Dialect, Token, Word};
+use super::variables::Variables;
 use super::{calls_code, calls_yaml};
 
 /// Quotes inside quotes deeper than this hold no command line that anyone wrote.
@@ -32,7 +33,8 @@ pub(crate) enum Language {
     Code(calls_code::Style),
 }
 
-/// Whether a file can hold calls: documentation, data and Terraform's own files never do.
+/// Whether a file can hold calls: documentation and data never do. Terraform's own files do so in a buildspec or a
+/// `local-exec` command.
 pub fn is_code_file(path: &str) -> bool {
     language(path).is_some()
 }
@@ -88,7 +90,7 @@ pub(crate) fn language(path: &str) -> Option<Language> {
         "js" | "ts" | "mjs" | "cjs" | "jsx" | "tsx" | "groovy" | "gradle" | "jenkinsfile" | "go" | "java"
         | "kt" | "kts" | "scala" | "rs" | "cs" | "dart" | "swift" => Some(Language::Code(Style::SLASHES)),
         "php" => Some(Language::Code(Style::BOTH)),
-        "hcl" => Some(Language::Code(Style::HCL)),
+        "hcl" | "tf" | "tofu" => Some(Language::Code(Style::HCL)),
         "json" | "jsonc" | "json5" => Some(Language::Code(Style::JSON)),
         _ if stem.is_empty() => Some(Language::Shell),
         _ => None,
@@ -102,6 +104,10 @@ pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
     if !flags::may_matter(text.bytes()) {
         return Vec::new();
     }
+    let own = language == Language::Code(calls_code::Style::HCL);
+    if own && !["backend-config", "-lock=", "force-unlock"].iter().any(|flag| has(text.bytes(), flag)) {
+        return Vec::new(); // nearly every such file says "terraform" somewhere
+    }
     let mut reader = Reader::new(file, text);
     let whole = Span::new(0, text.bytes().len());
     match language {
@@ -114,6 +120,10 @@ pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
         Language::Code(style) => calls_code::read(&mut reader, whole, style, Around::Code, None),
     }
     reader.finish()
+}
+
+fn has(bytes: &[u8], word: &str) -> bool {
+    memchr::memmem::find(bytes, word.as_bytes()).is_some()
 }
 
 /// What the readers of all languages share.
@@ -321,6 +331,16 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Vec<Call> {
         self.rest();
         self.calls.sort_by_key(|(at, _)| *at);
+        let has_hole = |call: &Call| {
+            call.dir
+                .iter()
+                .chain(call.config_files.iter().map(|(file, _)| file))
+                .any(|path| path.contains(['$', '{']))
+        };
+        if self.calls.iter().any(|(_, call)| has_hole(call)) {
+            let variables = Variables::read(self.text.bytes());
+            self.calls.iter_mut().for_each(|(_, call)| variables.apply(call));
+        }
         self.calls.into_iter().map(|(_, call)| call).collect()
     }
 

@@ -407,6 +407,14 @@ impl Scan {
         }
         let Some(parent) = self.frames.last_mut() else { return };
         parent.pending.append(&mut frame.pending);
+        // `Sprintf("-backend-config=key=%s", key)` among the words of a command is one of them.
+        let formats = frame.open == b'(' && frame.name.to_ascii_lowercase().contains("format")
+            || frame.name.to_ascii_lowercase().contains("sprintf");
+        if formats && !parent.has_statements() && parent.key.is_none() {
+            parent.words.extend(frame.words.into_iter().take(1));
+            parent.gap = self.at;
+            return;
+        }
         if parent.key.is_some() && !parent.has_statements() {
             // A list given to a named argument is not part of the words around it.
             parent.pending.push(Pending::Words(frame.words));
@@ -493,7 +501,7 @@ impl Scan {
         for mark in std::mem::take(&mut self.heredocs) {
             if let Some((body, after)) = heredoc_body(bytes, self.at, self.end, &mark, &mut reader.budget) {
                 let dir = self.frames.last().and_then(|frame| frame.dir.clone());
-                reader.region(body, Dialect::default(), &mut State::new(dir, self.around));
+                reader.region(body, Dialect::default(), &mut State::new(dir, Around::Code));
                 self.at = after;
                 if let Some(frame) = self.top() {
                     frame.gap = after;

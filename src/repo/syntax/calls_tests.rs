@@ -197,7 +197,7 @@ jobs:
       - { run: "terraform force-unlock -force 1" }
 "#;
     let calls = read(".github/workflows/x.yml", text);
-    let seen: Vec<(&str, Option<&str>, Vec<&str>, Vec<String>)> = calls
+    let seen: Vec<_> = calls
         .iter()
         .map(|call| (call.subcommand.as_str(), call.dir.as_deref(), files(call), flags(call)))
         .collect();
@@ -332,6 +332,26 @@ def init(env):
 }
 
 #[test]
+fn formatted_words_and_variables_with_one_value() {
+    let text = "cmd := exec.Command(\"terraform\", \"init\",\n\tfmt.Sprintf(\"-backend-config=bucket=%s\", c.Bucket),\n\tfmt.Sprintf(\"-backend-config=dynamodb_table=%s\", c.Table),\n\t\"-reconfigure\")\n";
+    let call = one("x.go", text);
+    assert_eq!(
+        (flags(&call), call.reconfigure),
+        (vec!["bucket?%s".to_owned(), "dynamodb_table?%s".to_owned()], true)
+    );
+
+    let text = "NET_DIR := ./network\nnet:\n\tcd $(NET_DIR) && terraform init -backend-config=$(ENV).hcl\n";
+    assert_eq!(one("Makefile", text).dir.as_deref(), Some("network"));
+    let text = "env:\n  TF_DIR: ./infra\njobs:\n  a:\n    steps:\n      - run: terraform init\n        working-directory: ${{ env.TF_DIR }}\n";
+    assert_eq!(one("a.yml", text).dir.as_deref(), Some("infra"));
+
+    let text = "resource \"x\" \"y\" {\n  # terraform init -backend-config=a=b\n  description = \"terraform init -backend-config=a=b\"\n  buildspec = <<EOT\n      - terraform init -backend-config=key=k\nEOT\n}\n";
+    let call = one("main.tf", text);
+    assert_eq!(flags(&call), ["key=k"]);
+    assert!(!call.config_flags[0].editability.is_safe());
+}
+
+#[test]
 fn which_files_are_read() {
     for yes in [
         "x.sh",
@@ -342,13 +362,12 @@ fn which_files_are_read() {
         "Jenkinsfile",
         "a.yml.j2",
         "justfile",
+        "main.tf",
         ".envrc",
     ] {
         assert!(is_code_file(yes), "{yes}");
     }
-    for no in
-        ["README.md", "docs/a.rst", "a.adoc", "notes.txt", "main.tf", "prod.tfbackend", "LICENSE", "README"]
-    {
+    for no in ["README.md", "docs/a.rst", "a.adoc", "notes.txt", "prod.tfbackend", "LICENSE", "README"] {
         assert!(!is_code_file(no), "{no}");
     }
 }

@@ -35,7 +35,7 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
         .any(|name| memchr::memmem::find(bytes, name).is_some());
     let hits = fragment::hits(text);
     // Terragrunt's own files are read whole by their own reader.
-    if (hits.is_empty() && !names_table) || file.ends_with(".hcl") {
+    if (hits.is_empty() && !names_table) || language == Language::Code(super::calls_code::Style::HCL) {
         return Default::default();
     }
     let mut reader = Reader {
@@ -308,12 +308,10 @@ fn regions(text: Text<'_>, language: Language) -> Vec<Region> {
             }
         } else if let (Language::Code(_), Some((open, quote))) =
             (language, multi_line_quote(content, line, bytes))
-        {
-            if let Some(end) = budget.find(bytes, open, bytes.len(), quote) {
+            && let Some(end) = budget.find(bytes, open, bytes.len(), quote) {
                 regions.push(Region { body: Span::new(open, end - quote.len()), target: target(content) });
                 at = end.max(at);
             }
-        }
     }
     regions
 }

@@ -11,3 +11,4 @@ pub mod lexer;
 mod locate;
 mod shell;
 pub mod template;
+mod variables;
