@@ -108,6 +108,20 @@ pub fn is_automation(path: &str) -> bool {
         || name == "action.yaml"
 }
 
+/// Whether a file tests the scripts around it: what it passes to commands configures nothing.
+fn is_test(path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    let in_dir = dir.split('/').any(|part| {
+        matches!(part, "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata" | "fixtures")
+    });
+    in_dir
+        || stem.ends_with("_test")
+        || stem.ends_with("_spec")
+        || stem.starts_with("test_")
+        || name.contains(".test.")
+}
+
 /// Existing files that calls name as backend-config: they are to be read whatever their names are.
 pub fn named_files<'f>(calls: &[Call], files: &[&'f str]) -> BTreeSet<&'f str> {
     let index = Index::new(files.iter().enumerate().map(|(at, path)| (*path, at)));
@@ -218,6 +232,10 @@ impl<'a> Work<'a> {
             }
             let targets = match self.targets(file, call) {
                 Targets::Roots(targets) => targets,
+                Targets::Unknown if is_test(file) => {
+                    self.blame(call, "it stands in a test, and no root module is named there");
+                    continue;
+                }
                 Targets::Unknown => {
                     if configures {
                         wandering.push(*call);

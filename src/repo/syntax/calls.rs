@@ -390,10 +390,19 @@ fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
         return None;
     }
     let opening = rest.iter().skip(name).take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\')).count();
+    let mut depth = 0usize;
     let value = rest
         .iter()
         .skip(name + opening)
         .take_while(|byte| {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth > 0 => {
+                    depth -= 1;
+                    return true;
+                }
+                _ => {}
+            }
             !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'}' | b')')
         })
         .take(4096)

@@ -82,6 +82,9 @@ pub(crate) fn is_for_people(name: &str) -> bool {
             | "stage"
             | "documentation"
             | "usage"
+            | "it"
+            | "describe"
+            | "context"
     )
 }
 
@@ -268,8 +271,14 @@ impl Scan {
                 .flatten()
                 .any(is_for_people);
             let docstring = quote_len == 3 && gap.is_empty() && frame.has_statements() && frame.key.is_none();
+            let simple = !inside
+                .iter()
+                .any(|byte| matches!(byte, b';' | b'&' | b'|' | b'\n' | b'\\' | b'"' | b'\'' | b'`'));
             if for_people || docstring {
                 reader.silence(whole);
+            } else if frame.open == b'[' && simple && !style.data {
+                // `["terraform init", "-backend-config=…"].join(" ")`
+                frame.words.extend(split_words(bytes, content));
             } else {
                 frame.pending.push(Pending::Text(content, !plain || style.data));
             }
@@ -321,6 +330,14 @@ impl Scan {
         };
         let open = self.at + 1 + kind;
         match reader.budget.matching(reader.text.bytes(), open, self.end, pair) {
+            // `%(…)` is a string where no value stands before it, else a remainder or a format.
+            Some(end) if kind == 0 && !self.after_value(reader.text.bytes()) => {
+                let content = Span::new(open + 1, end - 1);
+                self.text(reader, Span::new(self.at, end), content, false);
+                if let Some(word) = self.top().and_then(|frame| frame.element.as_mut()) {
+                    word.quote_len = 1;
+                }
+            }
             Some(end) if kind == 1 => {
                 let content = Span::new(open + 1, end - 1);
                 if flags::may_matter(content.of(reader.text.bytes()))
@@ -332,6 +349,14 @@ impl Scan {
             }
             _ => self.at += 1,
         }
+    }
+
+    /// Whether an operand ends just before this byte.
+    fn after_value(&self, bytes: &[u8]) -> bool {
+        let before = bytes.get(self.at.saturating_sub(64)..self.at).unwrap_or_default().trim_ascii_end();
+        before.last().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'' | b')' | b']' | b'_')
+        })
     }
 
     fn heredoc_mark(&mut self, rest: &[u8]) {
@@ -546,6 +571,22 @@ fn run_pending(
             }
         }
     }
+}
+
+/// The words of a text without any quote.
+fn split_words(bytes: &[u8], content: Span) -> Vec<Word> {
+    let mut words = Vec::new();
+    let mut at = content.start;
+    for part in content.of(bytes).split(u8::is_ascii_whitespace) {
+        if !part.is_empty() {
+            let mut word = Word::at(at);
+            word.push(bytes, at, at + part.len());
+            word.span.end = at + part.len();
+            words.push(word.finish());
+        }
+        at += part.len() + 1;
+    }
+    words
 }
 
 fn push_expression(word: &mut Word, expression: &[u8], at: usize) {

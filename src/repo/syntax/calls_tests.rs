@@ -307,6 +307,20 @@ def init(env):
         ]
     );
 
+    let text = "cmd = [\n  \"terraform init\",\n  %(-backend-config=\"key=#{key}\"),\n  %(-backend-config=\"dynamodb_table=locks\")\n].join(\" \")\nrun \"cd #{dir}; terraform plan -lock=false\"\n";
+    let calls = read("x.rb", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!(
+        (calls[0].subcommand.as_str(), flags(&calls[0])),
+        ("init", vec!["key?#{key}".to_owned(), "dynamodb_table=locks".to_owned()])
+    );
+    let setting = &calls[0].config_flags[1].settings[0];
+    assert_eq!(
+        (slice(text, setting.name_span), slice(text, setting.value_span)),
+        ("dynamodb_table", "locks")
+    );
+    assert_eq!((calls[1].subcommand.as_str(), calls[1].dir.as_deref()), ("plan", Some("#{dir}")));
+
     let text = "node {\n  dir('infra') {\n    sh \"\"\"\n      terraform init \\\\\n        -backend-config=\"key=${env.KEY}\" \\\\\n        -backend-config=\"bucket=b\"\n    \"\"\"\n    // sh 'terraform init -backend-config=no=no'\n    echo 'terraform init -backend-config=no=no'\n  }\n  sh 'terraform plan -lock=false'\n}\n";
     let calls = read("Jenkinsfile", text);
     assert_eq!(calls.len(), 2, "{calls:#?}");

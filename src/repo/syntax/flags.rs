@@ -311,7 +311,14 @@ fn backend_config(
     place: &Where<'_>,
     locator: &mut Locator<'_>,
 ) {
-    let Some(text) = word.text.get(from..) else { return };
+    let Some(mut text) = word.text.get(from..) else { return };
+    let mut from = from;
+    // Quotes inside the text are for a shell that sees it later (`%(-backend-config="key=k")`).
+    let inner = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    if let Some(inner) = inner {
+        from += 1;
+        text = inner;
+    }
     let holes = placeholders(text);
     let outside = |at: usize| !holes.iter().any(|(start, end)| (*start..*end).contains(&at));
     let Some(eq) = text.match_indices('=').map(|(at, _)| at).find(|at| outside(*at)) else {
@@ -326,6 +333,7 @@ fn backend_config(
     let name_end = origin(name.trim_end().len().saturating_sub(1)) + usize::from(!name.is_empty());
     let value_start = origin(eq) + 1;
     let value_end = match word.last_quote {
+        _ if inner.is_some() => origin(text.len().saturating_sub(1)) + usize::from(!value.is_empty()),
         Some(open) if open < value_start => word.span.end.saturating_sub(word.quote_len),
         _ => word.span.end,
     };

@@ -308,10 +308,11 @@ fn regions(text: Text<'_>, language: Language) -> Vec<Region> {
             }
         } else if let (Language::Code(_), Some((open, quote))) =
             (language, multi_line_quote(content, line, bytes))
-            && let Some(end) = budget.find(bytes, open, bytes.len(), quote) {
-                regions.push(Region { body: Span::new(open, end - quote.len()), target: target(content) });
-                at = end.max(at);
-            }
+            && let Some(end) = budget.find(bytes, open, bytes.len(), quote)
+        {
+            regions.push(Region { body: Span::new(open, end - quote.len()), target: target(content) });
+            at = end.max(at);
+        }
     }
     regions
 }

@@ -218,7 +218,7 @@ impl Scanner<'_> {
                     self.finish_word();
                     self.at += 1;
                 }
-                b'#' if self.word.is_none() => self.comment(),
+                b'#' if self.word.is_none() && !self.is_interpolation() => self.comment(),
                 b'\\' => self.backslash(),
                 b'`' if self.dialect.powershell => self.escape(),
                 b'^' if self.dialect.batch => self.escape(),
@@ -226,7 +226,7 @@ impl Scanner<'_> {
                 b'\'' if !self.dialect.batch => self.quote(b"'", 0),
                 b'"' => self.quote(b"\"", 1),
                 b'$' if self.peek(1) == Some(b'\'') && self.word.is_none() => self.at += 1,
-                b'$' | b'{' => {
+                b'$' | b'{' | b'#' => {
                     let to = self.placeholder().unwrap_or(self.at + 1);
                     self.take(to);
                 }
@@ -245,6 +245,11 @@ impl Scanner<'_> {
             }
         }
         self.finish_word();
+    }
+
+    /// Whether `#{…}` of the program around this text stands here, not a comment.
+    fn is_interpolation(&self) -> bool {
+        self.dialect.literal && self.peek(1) == Some(b'{')
     }
 
     /// Whether an `&` here belongs to a redirection (`2>&1`).
@@ -399,7 +404,7 @@ impl Scanner<'_> {
         if rest.starts_with(b"${{") || rest.starts_with(b"{{") {
             return self.budget.find(self.bytes, self.at + 2, line, b"}}");
         }
-        if rest.starts_with(b"${") {
+        if rest.starts_with(b"${") || (rest.starts_with(b"#{") && self.dialect.literal) {
             return self.budget.matching(self.bytes, self.at + 1, line, (b'{', b'}'));
         }
         if rest.starts_with(b"$(") {
