@@ -2,11 +2,13 @@
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
 pub mod facts;
+mod habits;
 pub mod inventory;
 pub mod partial;
 mod pattern;
 pub mod problem;
 pub mod root_module;
+mod script_paths;
 pub mod setting;
 pub mod source;
 pub mod syntax;

@@ -5,6 +5,7 @@
 use crate::repo::facts::Call;
 use crate::repo::text::{Span, Text};
 
+use super::dirs;
 use super::flags::{self, Around, Where};
 use super::locate::Locator;
 use super::shell::{self, Budget, Dialect, Token, Word};
@@ -245,7 +246,7 @@ impl<'a> Reader<'a> {
             "cd" | "pushd" | "chdir" | "Set-Location" | "Push-Location" => {
                 state.pushed.push(state.dir.clone());
                 match argument {
-                    Some(dir) => state.dir = Some(flags::join_dir(state.dir.as_deref(), &dir.text)),
+                    Some(dir) => state.dir = Some(dirs::join_dir(state.dir.as_deref(), &dir.text)),
                     None if words.iter().skip(skip + 1).any(|word| word.text == "-") => {
                         state.pushed.pop();
                         state.dir = state.pushed.pop().flatten();
@@ -255,7 +256,7 @@ impl<'a> Reader<'a> {
                 return false;
             }
             "WORKDIR" => {
-                state.dir = argument.map(|dir| flags::join_dir(state.dir.as_deref(), &dir.text));
+                state.dir = argument.map(|dir| dirs::join_dir(state.dir.as_deref(), &dir.text));
                 return false;
             }
             "popd" | "Pop-Location" => {

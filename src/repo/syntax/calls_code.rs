@@ -4,6 +4,7 @@
 use crate::repo::text::Span;
 
 use super::calls::{Reader, State};
+use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{Dialect, Word, heredoc_body};
 
@@ -411,7 +412,7 @@ impl Scan {
         let Some(mut frame) = self.frames.pop() else { return };
         let place = frame.words.first().map(|word| word.text.clone());
         if let (b'(', "dir" | "chdir", Some(dir)) = (frame.open, frame.name.as_str(), place) {
-            let joined = flags::join_dir(frame.dir.as_deref(), &dir);
+            let joined = dirs::join_dir(frame.dir.as_deref(), &dir);
             if frame.name == "dir" {
                 self.block_dir = Some(joined);
             } else if let Some(parent) = self.top() {
@@ -477,7 +478,7 @@ impl Scan {
                     .as_deref()
                     .is_some_and(|key| matches!(key, "cwd" | "chdir" | "working_dir" | "workdir"))
                 {
-                    frame.dir = Some(flags::join_dir(None, &word.text));
+                    frame.dir = Some(dirs::join_dir(None, &word.text));
                 } else if key.is_some() && !frame.has_statements() {
                     frame.words.push(barrier(at));
                 } else {

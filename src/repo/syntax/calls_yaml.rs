@@ -7,6 +7,7 @@ use crate::repo::text::Span;
 
 use super::calls::{Reader, State};
 use super::calls_code::{self, Style, is_for_people};
+use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{Budget, Dialect};
 
@@ -153,7 +154,7 @@ impl Scan {
             let dir = scalar(value.of(bytes));
             let scope = self.dir_scope(&key);
             if !dir.is_empty() {
-                self.dirs.insert(scope, flags::join_dir(None, &dir));
+                self.dirs.insert(scope, dirs::join_dir(None, &dir));
             }
             return line.end;
         }

@@ -2,6 +2,7 @@
 pub mod calls;
 mod calls_code;
 mod calls_yaml;
+pub(crate) mod dirs;
 pub mod expression;
 pub(crate) mod flags;
 mod fragment;
@@ -12,3 +13,4 @@ mod locate;
 mod shell;
 pub mod template;
 mod variables;
+mod word;
