@@ -1,1 +1,5 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
+
+pub mod atmos;
+pub mod cdktf;
+pub mod json;
