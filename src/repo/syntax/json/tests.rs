@@ -268,7 +268,7 @@ fn flat_files() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_are_read_or_reported(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
