@@ -2,3 +2,7 @@
 pub mod expression;
 pub mod hcl;
 pub mod lexer;
+
+pub mod atmos;
+pub mod cdktf;
+pub mod json;
