@@ -2,3 +2,4 @@
 pub mod expression;
 pub mod hcl;
 pub mod lexer;
+pub mod pins;

@@ -222,7 +222,7 @@ fn required_evidence(tool: Tool, place: &Place, setting: &Setting) -> VersionEvi
         Value::Text(text) | Value::Number(text) => text.clone(),
         Value::Null => "null".to_owned(),
         Value::Unknown { expression, .. } => expression.clone(),
-        Value::Bool(_) | Value::Secret => String::new(),
+        Value::Bool(_) | Value::Secret | Value::Object => String::new(),
     };
     // Read as the program reads it: a bare `1.11` means exactly 1.11.0 here.
     let verdict = match parse_constraint(&text) {

@@ -11,7 +11,8 @@ fn place(file: &str) -> Place {
 fn required(value: Value) -> (Place, Setting) {
     let span = Span::new(0, 0);
     let name = "required_version".to_owned();
-    (place("versions.tf"), Setting { name, span, name_span: span, value_span: span, value, via: vec![] })
+    let at = Position { line: 1, column: 1 };
+    (place("versions.tf"), Setting { name, at, span, name_span: span, value_span: span, value, via: vec![] })
 }
 
 fn text(constraint: &str) -> (Place, Setting) {
