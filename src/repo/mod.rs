@@ -9,4 +9,5 @@ pub mod setting;
 pub mod source;
 pub mod syntax;
 pub mod text;
+pub mod versions;
 pub mod walk;

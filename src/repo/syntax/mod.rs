@@ -6,3 +6,4 @@ pub mod lexer;
 pub mod atmos;
 pub mod cdktf;
 pub mod json;
+pub mod pins;
