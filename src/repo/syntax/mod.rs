@@ -1,1 +1,2 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
+pub mod lexer;
