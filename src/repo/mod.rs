@@ -8,3 +8,4 @@ pub mod setting;
 pub mod source;
 pub mod syntax;
 pub mod text;
+pub mod walk;
