@@ -460,8 +460,10 @@ fn ask_terraform(dir: &Path, case: &Case, emulator: &Emulator) -> Verdict {
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .unwrap_or(Value::Null);
     if !output.status.success() {
-        // Terraform took the cloud block: it got as far as looking for the service, which is not there.
-        return if stderr.contains("Failed to request discovery document") {
+        // Terraform took the cloud block: it got as far as looking for the service, which is not there. (With an
+        // invalid configuration it says both.)
+        let invalid = stderr.contains("including problems\nwith the configuration");
+        return if stderr.contains("Failed to request discovery document") && !invalid {
             Verdict::NotS3("cloud".into())
         } else {
             Verdict::Refused(stderr)
