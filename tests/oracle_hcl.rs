@@ -129,7 +129,7 @@ fn worth(setting: &Setting) -> Worth {
         Ours::Number(number) => Worth::Literal(number.clone()),
         Ours::Null => Worth::Literal("null".into()),
         Ours::Secret => Worth::Secret,
-        Ours::Unknown { .. } => Worth::Expression,
+        Ours::Unknown { .. } | Ours::Object => Worth::Expression,
     }
 }
 
