@@ -11,10 +11,12 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use support::Scan;
 
-static MONOREPO: LazyLock<Scan> = LazyLock::new(|| support::scan(&support::repository().join("fixtures/monorepo")));
+static MONOREPO: LazyLock<Scan> =
+    LazyLock::new(|| support::scan(&support::repository().join("fixtures/monorepo")));
 static EXPECTED: LazyLock<Value> = LazyLock::new(|| {
     let file = support::repository().join("fixtures/monorepo/EXPECTED.json");
-    serde_json::from_slice(&fs::read(file).expect("EXPECTED.json is readable")).expect("EXPECTED.json is JSON")
+    serde_json::from_slice(&fs::read(file).expect("EXPECTED.json is readable"))
+        .expect("EXPECTED.json is JSON")
 });
 
 fn array<'a>(value: &'a Value, name: &str) -> &'a [Value] {
@@ -122,9 +124,9 @@ fn every_other_source_is_found_with_its_kind() {
     let missing: Vec<String> = array(&EXPECTED, "sources")
         .iter()
         .filter(|expected| {
-            !places
-                .iter()
-                .any(|(file, kind, _)| expected[0] == **file && (expected[1] == "any" || expected[1] == **kind))
+            !places.iter().any(|(file, kind, _)| {
+                expected[0] == **file && (expected[1] == "any" || expected[1] == **kind)
+            })
         })
         .map(|expected| {
             let kinds: BTreeSet<&str> = places
@@ -165,8 +167,9 @@ fn expected_rows(name: &str) -> Vec<String> {
 
 #[test]
 fn readers_and_the_tables_that_they_check() {
-    let found =
-        rows("readers", |reader| json!([reader["place"]["file"], reader["name"], known(reader, "dynamodb_table")]));
+    let found = rows("readers", |reader| {
+        json!([reader["place"]["file"], reader["name"], known(reader, "dynamodb_table")])
+    });
     assert_eq!(expected_rows("readers"), found);
 }
 
@@ -199,7 +202,9 @@ fn habits_of_pipelines() {
 #[test]
 fn problems_are_those_that_terraform_would_refuse() {
     let found: BTreeSet<String> =
-        rows("problems", |problem| json!([dir(&problem["place"]["file"]), problem["kind"]])).into_iter().collect();
+        rows("problems", |problem| json!([dir(&problem["place"]["file"]), problem["kind"]]))
+            .into_iter()
+            .collect();
     let expected: BTreeSet<String> = expected_rows("problems").into_iter().collect();
     assert_eq!(expected, found);
     assert_ne!(MONOREPO.code, Some(3), "everything here can be read");
@@ -264,7 +269,8 @@ fn every_folder_of_a_root_module_says_what_it_shows() {
     let monorepo = support::repository().join("fixtures/monorepo");
     for (path, _) in object(&EXPECTED, "roots") {
         let told = Path::new(path).ancestors().take_while(|folder| !folder.as_os_str().is_empty());
-        let readme = told.map(|folder| monorepo.join(folder).join("README.md")).find(|readme| readme.exists());
+        let readme =
+            told.map(|folder| monorepo.join(folder).join("README.md")).find(|readme| readme.exists());
         let readme = readme.unwrap_or_else(|| panic!("{path} has no README.md in or above it"));
         let text = fs::read_to_string(&readme).expect("README.md is readable");
         assert!(text.contains("Shows:") && text.contains("Expected:"), "{}", readme.display());

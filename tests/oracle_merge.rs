@@ -351,7 +351,10 @@ fn syntax() -> Vec<Case> {
         case(
             "nested arguments do not leak",
             Kind::S3,
-            &[("main.tf", s3("k", "endpoints = {\n   iam = \"http://127.0.0.1:9\"\n }\n use_lockfile = true"))],
+            &[(
+                "main.tf",
+                s3("k", "endpoints = {\n   iam = \"http://127.0.0.1:9\"\n }\n use_lockfile = true"),
+            )],
         ),
         case(
             "JSON arrays at every level",
@@ -572,11 +575,5 @@ fn scan_agrees_with_terraform_init() {
         }
     }
     assert!(cases.len() >= 100, "the matrix shrank to {} cases", cases.len());
-    assert!(
-        wrong.is_empty(),
-        "{} of {} cases disagree:\n{}",
-        wrong.len(),
-        cases.len(),
-        wrong.join("\n")
-    );
+    assert!(wrong.is_empty(), "{} of {} cases disagree:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }

@@ -26,7 +26,9 @@ impl Emulator {
             let _ = child.kill();
             let _ = child.wait();
         }
-        panic!("moto_server started but never answered: run `scripts/test`, which installs the pinned version.");
+        panic!(
+            "moto_server started but never answered: run `scripts/test`, which installs the pinned version."
+        );
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -48,7 +50,10 @@ impl Emulator {
         let headers = [
             ("X-Amz-Target", "DynamoDB_20120810.CreateTable"),
             ("Content-Type", "application/x-amz-json-1.0"),
-            ("Authorization", "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request"),
+            (
+                "Authorization",
+                "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
+            ),
         ];
         let (status, body) = self.request("POST", "/", &headers, body.as_bytes());
         assert_eq!(status, 200, "table {name} was not created: {body}");
