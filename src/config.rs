@@ -165,9 +165,8 @@ impl Reader<'_> {
     }
 
     fn glob(&self, glob: &Spanned<String>) -> Result<GlobMatcher, ConfigError> {
-        matcher(glob.get_ref()).map_err(|error| {
-            self.error(glob.span().start, format!("not a glob: {}", error.kind()), None)
-        })
+        matcher(glob.get_ref())
+            .map_err(|error| self.error(glob.span().start, format!("not a glob: {}", error.kind()), None))
     }
 
     fn rule_setting(&self, id: &Spanned<String>, raw: &RawRule) -> Result<RuleSetting, ConfigError> {
@@ -253,7 +252,8 @@ impl Config {
     /// the nearest `lockshift.toml` from `dir` up to the repository's root (the directory with `.git`). Outside of
     /// a repository only `dir` itself is looked at, so that a stray file further up decides nothing.
     pub fn load(dir: &Path) -> Result<Option<Config>, ConfigError> {
-        let unreadable = |path: &Path, cause| ConfigError::Unreadable { path: path.display().to_string(), cause };
+        let unreadable =
+            |path: &Path, cause| ConfigError::Unreadable { path: path.display().to_string(), cause };
         let dir = dir.canonicalize().map_err(|cause| unreadable(dir, cause))?;
         let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
         for above in dir.ancestors() {

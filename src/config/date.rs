@@ -80,7 +80,9 @@ mod tests {
     fn only_real_dates_are_read() {
         assert_eq!(Date::parse("2026-02-28").map(|date| date.to_string()).as_deref(), Some("2026-02-28"));
         assert!(Date::parse("2024-02-29").is_some());
-        for wrong in ["2026-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "26-01-01", "2026-01-01-", "", "x"] {
+        for wrong in
+            ["2026-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "26-01-01", "2026-01-01-", "", "x"]
+        {
             assert_eq!(Date::parse(wrong), None, "{wrong}");
         }
     }

@@ -103,7 +103,10 @@ fn what_was_not_read_cannot_be_switched_off() {
 #[test]
 fn severities_dates_globs_and_ages_are_checked() {
     for (text, start) in [
-        ("[rules.no-locking]\nseverity = \"hgih\"\nreason = \"x\"", "lockshift.toml:2:12: there is no severity `hgih`"),
+        (
+            "[rules.no-locking]\nseverity = \"hgih\"\nreason = \"x\"",
+            "lockshift.toml:2:12: there is no severity `hgih`",
+        ),
         (
             "[[ignore]]\nrule = \"no-locking\"\npath = \"a\"\nreason = \"b\"\nexpires = \"2026-02-30\"",
             "lockshift.toml:5:11: `2026-02-30` is no date",
@@ -151,7 +154,9 @@ fn an_ignore_covers_by_file_or_by_root_module() {
     assert!(ignore.covers("", &finding("root.hcl", "envs/old")));
     assert!(ignore.covers("envs/", &finding("old/a/main.tf", "old/a")));
     assert!(!ignore.covers("", &finding("envs/older/main.tf", "envs/older")));
-    assert!(!ignore.covers("", &Finding { rule: "dynamodb-only".into(), ..finding("envs/old/main.tf", "x") }));
+    assert!(
+        !ignore.covers("", &Finding { rule: "dynamodb-only".into(), ..finding("envs/old/main.tf", "x") })
+    );
     assert!(!ignore.is_expired(Date::parse("2026-05-01").unwrap()));
     assert!(ignore.is_expired(Date::parse("2026-05-02").unwrap()));
 }
@@ -182,7 +187,9 @@ fn the_nearest_file_up_to_the_repository_root_is_loaded() {
     std::fs::write(deep.join(FILE_NAME), "a = 1").unwrap();
     std::fs::remove_file(deep.join(FILE_NAME)).unwrap();
     std::fs::write(repository.join(FILE_NAME), "nope = 1").unwrap();
-    assert!(Config::load(&deep).unwrap_err().to_string().starts_with("../../lockshift.toml:1:1: unknown field"));
+    assert!(
+        Config::load(&deep).unwrap_err().to_string().starts_with("../../lockshift.toml:1:1: unknown field")
+    );
 }
 
 proptest::proptest! {

@@ -55,7 +55,11 @@ fn grants(inventory: &Inventory, kind: GrantKind, rule: &Rule, says: &str, help:
         .filter(|grant| grant.kind == kind)
         .map(|grant| Finding {
             help: Some(help.to_owned()),
-            ..rule.finding(&grant.resource, grant.place.clone(), format!("this statement {says} `{}`", grant.resource))
+            ..rule.finding(
+                &grant.resource,
+                grant.place.clone(),
+                format!("this statement {says} `{}`", grant.resource),
+            )
         })
         .collect()
 }
@@ -66,7 +70,8 @@ fn grant_on_lock_table(inventory: &Inventory) -> Vec<Finding> {
 }
 
 fn state_grant_without_lock(inventory: &Inventory) -> Vec<Finding> {
-    let help = "grant s3:GetObject, s3:PutObject and s3:DeleteObject on the same path with `.tflock` appended";
+    let help =
+        "grant s3:GetObject, s3:PutObject and s3:DeleteObject on the same path with `.tflock` appended";
     let says = "leaves out the lockfile beside";
     grants(inventory, GrantKind::StateWithoutLock, &STATE_GRANT_WITHOUT_LOCK, says, help)
 }
@@ -79,7 +84,11 @@ mod tests {
 
     #[test]
     fn grants_are_told_apart_by_kind() {
-        let grant = |kind, resource: &str, line| Grant { kind, resource: resource.into(), place: spot("iam.tf", line) };
+        let grant = |kind, resource: &str, line| Grant {
+            kind,
+            resource: resource.into(),
+            place: spot("iam.tf", line),
+        };
         let inventory = Inventory {
             grants: vec![
                 grant(GrantKind::LockTable, "table/locks", 3),
@@ -94,8 +103,11 @@ mod tests {
 
     #[test]
     fn a_table_is_named_by_its_address_and_its_name() {
-        let table =
-            LockTable { address: "aws_dynamodb_table.lock".into(), name: Some("t".into()), place: spot("a.tf", 1) };
+        let table = LockTable {
+            address: "aws_dynamodb_table.lock".into(),
+            name: Some("t".into()),
+            place: spot("a.tf", 1),
+        };
         let inventory = Inventory { lock_tables: vec![table], ..Inventory::default() };
         let findings = run(&LOCK_TABLE_IN_CODE, &inventory);
         assert_eq!(findings.len(), 1);

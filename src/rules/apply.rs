@@ -159,14 +159,12 @@ mod tests {
     #[test]
     fn a_configured_ignore_holds_until_its_last_day() {
         let ignore = "[[ignore]]\nrule = \"dynamodb-only\"\npath = \"b/**\"\nreason = \"leaves soon\"\n";
-        let findings =
-            check(&inventory(), &config(&format!("{ignore}expires = \"2026-06-01\"\n")), today());
+        let findings = check(&inventory(), &config(&format!("{ignore}expires = \"2026-06-01\"\n")), today());
         assert_eq!(
             findings.iter().map(|f| f.ignored.as_deref()).collect::<Vec<_>>(),
             [None, Some("leaves soon")]
         );
-        let findings =
-            check(&inventory(), &config(&format!("{ignore}expires = \"2026-05-31\"\n")), today());
+        let findings = check(&inventory(), &config(&format!("{ignore}expires = \"2026-05-31\"\n")), today());
         assert_eq!(
             said(&findings).into_iter().map(|(at, rule, _, ignored)| (at, rule, ignored)).collect::<Vec<_>>(),
             [

@@ -59,14 +59,16 @@ fn lock_disabled_in_ci(inventory: &Inventory) -> Vec<Finding> {
 }
 
 fn init_without_reconfigure(inventory: &Inventory) -> Vec<Finding> {
-    let message = "this `init` stops with an error in a working directory that was initialised before the change";
+    let message =
+        "this `init` stops with an error in a working directory that was initialised before the change";
     let help = "add `-reconfigure` until every working directory has seen the new backend";
     habits(inventory, HabitKind::InitWithoutReconfigure, &INIT_WITHOUT_RECONFIGURE, message, help)
 }
 
 fn force_unlock_in_automation(inventory: &Inventory) -> Vec<Finding> {
     let message = "this breaks a lock without anybody looking who holds it";
-    let help = "let a person decide; `lockshift unlock` removes a lock on condition that it is still the same";
+    let help =
+        "let a person decide; `lockshift unlock` removes a lock on condition that it is still the same";
     habits(inventory, HabitKind::ForceUnlock, &FORCE_UNLOCK_IN_AUTOMATION, message, help)
 }
 

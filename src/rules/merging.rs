@@ -69,7 +69,8 @@ fn mixed_backend_config(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
     for root in &inventory.roots {
         // What differs between the engines only is ENGINES_DIFFER's.
-        let choices: BTreeSet<&[String]> = root.backends.iter().map(|b| b.backend_config.as_slice()).collect();
+        let choices: BTreeSet<&[String]> =
+            root.backends.iter().map(|b| b.backend_config.as_slice()).collect();
         let mut modes: BTreeMap<LockMode, Vec<String>> = BTreeMap::new();
         for backend in &root.backends {
             let choice = match backend.backend_config.as_slice() {
@@ -84,8 +85,10 @@ fn mixed_backend_config(inventory: &Inventory) -> Vec<Finding> {
         if choices.len() < 2 || modes.len() < 2 {
             continue;
         }
-        let modes: Vec<String> =
-            modes.iter().map(|(mode, choices)| format!("{} ({})", mode.as_str(), choices.join("; "))).collect();
+        let modes: Vec<String> = modes
+            .iter()
+            .map(|(mode, choices)| format!("{} ({})", mode.as_str(), choices.join("; ")))
+            .collect();
         let message = format!("`{}` locks in different ways: {}", root.path, modes.join(", "));
         let help = "bring every choice of backend-config to the same phase";
         findings.push(Finding {
@@ -125,8 +128,7 @@ fn still_dual(inventory: &Inventory) -> Vec<Finding> {
 fn override_unset(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (root, backend) in backends(inventory) {
-        let winner =
-            backend.sources.iter().find(|at| !at.shadowed && at.kind == SourceKind::BackendOverride);
+        let winner = backend.sources.iter().find(|at| !at.shadowed && at.kind == SourceKind::BackendOverride);
         let Some(winner) = winner else { continue };
         let shadowed: Vec<&Source> =
             backend.sources.iter().filter(|at| at.shadowed).filter_map(|at| source(inventory, at)).collect();
@@ -161,11 +163,10 @@ fn engines_differ(inventory: &Inventory) -> Vec<Finding> {
     for root in &inventory.roots {
         let of = |engine: Engine| root.backends.iter().filter(move |backend| backend.engine == engine);
         let differs = |a: &EffectiveBackend, b: &EffectiveBackend| {
-            a.backend_config == b.backend_config
-                && (a.mode, &a.bucket, &a.key) != (b.mode, &b.bucket, &b.key)
+            a.backend_config == b.backend_config && (a.mode, &a.bucket, &a.key) != (b.mode, &b.bucket, &b.key)
         };
-        let pair = of(Engine::Terraform)
-            .find_map(|a| of(Engine::OpenTofu).find(|b| differs(a, b)).map(|b| (a, b)));
+        let pair =
+            of(Engine::Terraform).find_map(|a| of(Engine::OpenTofu).find(|b| differs(a, b)).map(|b| (a, b)));
         if let Some((terraform, tofu)) = pair {
             let message = format!(
                 "Terraform would lock `{}` as {}, OpenTofu as {}{}",
@@ -174,7 +175,8 @@ fn engines_differ(inventory: &Inventory) -> Vec<Finding> {
                 tofu.mode.as_str(),
                 if terraform.mode == tofu.mode { ", and their states differ" } else { "" }
             );
-            let at = tofu.sources.iter().find(|at| !at.shadowed).map_or_else(|| place_of_root(root), place_of);
+            let at =
+                tofu.sources.iter().find(|at| !at.shadowed).map_or_else(|| place_of_root(root), place_of);
             let help = "make both see the same backend, or remove the files of the engine that is not used";
             findings.push(Finding {
                 help: Some(help.to_owned()),
@@ -240,7 +242,8 @@ mod tests {
     #[test]
     fn choices_of_one_root_module_that_differ_in_mode() {
         let main = || block("a/main.tf", 1, &[]);
-        let mixed = vec![vec![main(), file("a/dev", &[lockfile()])], vec![main(), file("a/prod", &[table()])]];
+        let mixed =
+            vec![vec![main(), file("a/dev", &[lockfile()])], vec![main(), file("a/prod", &[table()])]];
         let inventory = Build::new().root("a", mixed).done();
         let findings = run(&MIXED_BACKEND_CONFIG, &inventory);
         assert_eq!(findings.len(), 1);

@@ -187,8 +187,7 @@ mod tests {
             (vec![("use_lockfile", yes())], ""),
         ] {
             let inventory = with(&settings);
-            for rule in
-                [&DYNAMODB_ONLY, &NO_LOCKING, &DUAL_LOCKING, &UNRESOLVED_SETTING, &INCOMPLETE_BACKEND]
+            for rule in [&DYNAMODB_ONLY, &NO_LOCKING, &DUAL_LOCKING, &UNRESOLVED_SETTING, &INCOMPLETE_BACKEND]
             {
                 let found = at(rule, &inventory);
                 let expected: &[&str] = if rule.id == fires { &["envs/prod/main.tf:3:1"] } else { &[] };

@@ -133,7 +133,8 @@ mod tests {
             ],
             ..Inventory::default()
         };
-        let findings = crate::rules::check(&inventory, &Config::default(), Date::parse("2026-01-01").unwrap());
+        let findings =
+            crate::rules::check(&inventory, &Config::default(), Date::parse("2026-01-01").unwrap());
         let found: Vec<_> = findings.iter().map(|f| (f.rule.as_str(), f.place.line, f.severity)).collect();
         assert_eq!(
             found,

@@ -45,8 +45,7 @@ pub static UNATTRIBUTED_SOURCE: Rule = Rule {
 };
 
 /// Settings that serve the table alone. Source: the S3 backend's schema, and Terragrunt's `remote_state` keys.
-const TABLE_ONLY: &[&str] =
-    &["endpoints.dynamodb", "dynamodb_table_tags", "enable_lock_table_ssencryption"];
+const TABLE_ONLY: &[&str] = &["endpoints.dynamodb", "dynamodb_table_tags", "enable_lock_table_ssencryption"];
 
 fn deprecated_setting(inventory: &Inventory) -> Vec<Finding> {
     // A source shared by many root modules is named once; it is dead only where no user of it has a table.
@@ -71,7 +70,11 @@ fn deprecated_setting(inventory: &Inventory) -> Vec<Finding> {
             });
         };
         if source.setting("lock_table").is_some() {
-            say("lock_table", "is the old name of `dynamodb_table`", "write `dynamodb_table`, or remove both");
+            say(
+                "lock_table",
+                "is the old name of `dynamodb_table`",
+                "write `dynamodb_table`, or remove both",
+            );
         }
         if source.setting("dynamodb_endpoint").is_some() {
             let help = if with_table { "write `endpoints = { dynamodb = … }`" } else { "remove it" };
@@ -122,9 +125,7 @@ fn generated_copy(inventory: &Inventory) -> Vec<Finding> {
             let message = format!("an edit here is undone: {why}");
             let help = "change what generates it, then generate again";
             let finding = GENERATED_COPY.finding(&root.path, place_of(at), message);
-            findings
-                .entry(place_of(at))
-                .or_insert(Finding { help: Some(help.to_owned()), ..finding });
+            findings.entry(place_of(at)).or_insert(Finding { help: Some(help.to_owned()), ..finding });
         }
     }
     findings.into_values().collect()
@@ -147,7 +148,8 @@ fn unattributed_source(inventory: &Inventory) -> Vec<Finding> {
                 LockMode::Lockfile => "sets the lockfile",
                 LockMode::Unknown => "sets locks that can't be told",
             };
-            let message = format!("this {} {locks} and belongs to no root module: {}", it.kind.as_str(), it.reason);
+            let message =
+                format!("this {} {locks} and belongs to no root module: {}", it.kind.as_str(), it.reason);
             UNATTRIBUTED_SOURCE.finding(&it.place.file, it.place.clone(), message)
         })
         .collect()

@@ -46,9 +46,10 @@ fn by_state(inventory: &Inventory) -> BTreeMap<State<'_>, Members<'_>> {
 
 /// The locks that a run takes. Tables are compared by name: an ARN and a plain name can mean the same table.
 fn locks(backend: &EffectiveBackend) -> BTreeSet<&str> {
-    let table = backend.dynamodb_table.known().map(|table| {
-        table.rsplit_once(":table/").map_or(table.as_str(), |(_, name)| name)
-    });
+    let table = backend
+        .dynamodb_table
+        .known()
+        .map(|table| table.rsplit_once(":table/").map_or(table.as_str(), |(_, name)| name));
     match backend.mode {
         LockMode::Dynamodb => table.into_iter().collect(),
         // No table name holds a slash, so this names nothing else.

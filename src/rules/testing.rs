@@ -69,13 +69,7 @@ pub(super) fn inline(file: &str, line: usize, rule: &str, reason: &str) -> Inlin
 }
 
 pub(super) fn evidence(tool: Tool, text: &str, file: &str, verdict: VersionVerdict) -> VersionEvidence {
-    VersionEvidence {
-        tool,
-        text: text.to_owned(),
-        origin: "pin".to_owned(),
-        place: spot(file, 1),
-        verdict,
-    }
+    VersionEvidence { tool, text: text.to_owned(), origin: "pin".to_owned(), place: spot(file, 1), verdict }
 }
 
 /// Findings of one rule over an inventory.

@@ -39,7 +39,13 @@ fn uses_lockfile(inventory: &Inventory) -> impl Iterator<Item = (&RootModule, &E
 }
 
 /// One finding for each root module: its versions are the same for all of its backends.
-fn judged(inventory: &Inventory, rule: &Rule, verdict: VersionVerdict, says: &str, help: &str) -> Vec<Finding> {
+fn judged(
+    inventory: &Inventory,
+    rule: &Rule,
+    verdict: VersionVerdict,
+    says: &str,
+    help: &str,
+) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for (root, backend) in uses_lockfile(inventory).filter(|(root, _)| root.versions.verdict == verdict) {
         if findings.last().is_some_and(|last| last.subject == root.path) {
@@ -140,7 +146,8 @@ mod tests {
             (VersionVerdict::Unknown, false, false),
         ] {
             let inventory = judged_as(verdict, &lockfile);
-            let place = |fires: bool| if fires { vec!["a/.terraform-version:1:1".to_owned()] } else { vec![] };
+            let place =
+                |fires: bool| if fires { vec!["a/.terraform-version:1:1".to_owned()] } else { vec![] };
             assert_eq!(at(&VERSION_TOO_OLD, &inventory), place(old), "{verdict:?}");
             assert_eq!(at(&VERSION_UNPROVEN, &inventory), place(unproven), "{verdict:?}");
         }
