@@ -1,7 +1,7 @@
 //! The registry of rules. A family of rules is one file that can be read whole, each rule has its page in
 //! `docs/rules`. Rules see the merged inventory and nothing else: no file, no network, no clock.
 //!
-//! A new rule touches three places: its family's file, one line in [`ALL`], its page.
+//! A new rule touches three places: its family's file, one line in `ALL`, its page.
 
 mod access;
 mod apply;
