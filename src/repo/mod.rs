@@ -3,6 +3,7 @@
 
 pub mod facts;
 pub mod inventory;
+pub mod owners;
 pub mod problem;
 pub mod root_module;
 pub mod setting;
