@@ -20,6 +20,7 @@
 //! `repo::walk` and the writing half of `migrate` touch the disk; everything between them is pure.
 
 pub mod cli;
+pub mod config;
 pub mod finding;
 pub mod migrate;
 pub mod policy;

@@ -4,6 +4,7 @@
 pub mod facts;
 pub mod inventory;
 pub mod problem;
+pub mod scan;
 pub mod setting;
 pub mod source;
 pub mod syntax;
