@@ -16,7 +16,7 @@ pub struct Rule {
     pub page: &'static str,
 }
 
-static STAND_IN: &Rule = &Rule {
+static STAND_IN: Rule = Rule {
     id: "dynamodb-only",
     severity: Severity::Medium,
     summary: "The state is locked in DynamoDB alone",
@@ -25,7 +25,8 @@ static STAND_IN: &Rule = &Rule {
 
 /// All rules.
 pub fn all() -> &'static [&'static Rule] {
-    &[STAND_IN]
+    static ALL: [&Rule; 1] = [&STAND_IN];
+    &ALL
 }
 
 /// The rule with this id.
