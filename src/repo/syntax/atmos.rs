@@ -307,7 +307,8 @@ impl<'a> Walk<'a> {
         let span = Span::new(name_span.start, value_span.end);
         let value = without_secrets(&name, value);
         if let Some(open) = &mut self.open {
-            open.settings.push(Setting { name, span, name_span, value_span, value, via: Vec::new() });
+            let at = self.text.position(span.start);
+            open.settings.push(Setting { name, at, span, name_span, value_span, value, via: Vec::new() });
         }
     }
 
@@ -358,6 +359,7 @@ impl<'a> Walk<'a> {
             settings: TAKEN_OVER.iter().map(unknown).collect(),
             editability: Editability::ReportOnly(reason.to_owned()),
             label: Some(label),
+            git_ignored: false,
         });
     }
 
@@ -387,6 +389,7 @@ impl<'a> Walk<'a> {
                 .report_only
                 .map_or(Editability::Safe, |reason| Editability::ReportOnly(reason.to_owned())),
             label: Some(open.label),
+            git_ignored: false,
         });
     }
 
@@ -428,7 +431,15 @@ fn takes_backend(path: &[&str], holds: bool) -> bool {
 
 fn taken_over_setting(name: &str, text: Text<'_>, at: Span, reason: &str) -> Setting {
     let value = unknown(text, at, reason);
-    Setting { name: name.to_owned(), span: at, name_span: at, value_span: at, value, via: Vec::new() }
+    Setting {
+        name: name.to_owned(),
+        at: text.position(at.start),
+        span: at,
+        name_span: at,
+        value_span: at,
+        value,
+        via: Vec::new(),
+    }
 }
 
 fn unknown(text: Text<'_>, at: Span, reason: &str) -> Value {

@@ -387,6 +387,7 @@ impl<'a> Reader<'a> {
             settings,
             editability,
             label,
+            git_ignored: false,
         }
     }
 
@@ -432,7 +433,8 @@ impl<'a> Reader<'a> {
             ast::ObjectPropName::Word(name) => span(name),
         };
         let value_span = span(&property.value);
-        Setting { name, span: span(property), name_span, value_span, value, via: Vec::new() }
+        let at = self.text.position(span(property).start);
+        Setting { name, at, span: span(property), name_span, value_span, value, via: Vec::new() }
     }
 
     /// What a property is worth; secrets dropped.
