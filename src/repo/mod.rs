@@ -7,4 +7,5 @@ pub mod problem;
 pub mod setting;
 pub mod source;
 pub mod syntax;
+pub mod terragrunt;
 pub mod text;

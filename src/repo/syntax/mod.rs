@@ -2,3 +2,5 @@
 pub mod expression;
 pub mod hcl;
 pub mod lexer;
+pub mod terragrunt;
+pub mod terramate;
