@@ -4,8 +4,10 @@
 pub mod facts;
 pub mod inventory;
 pub mod problem;
+pub mod root_module;
 pub mod setting;
 pub mod source;
 pub mod syntax;
 pub mod terragrunt;
 pub mod text;
+pub mod walk;

@@ -58,7 +58,7 @@ fn collect(
         if error.is_none() && inner.is_none() && value.is_unknown() {
             error = syntax_error(text, attribute);
         }
-        found.push(setting(&name, attribute, value));
+        found.push(setting(text, &name, attribute, value));
         if let Some(inner) = inner {
             let object = lexer::object(text.bytes(), inner);
             let nested = collect(text, object, &format!("{name}."), nesting + 1, found);
@@ -68,6 +68,7 @@ fn collect(
     for block in &body.blocks {
         let name = format!("{prefix}{}", block.keyword);
         found.push(Setting {
+            at: text.position(block.span.start),
             span: block.span,
             name_span: block.keyword_span,
             value_span: Span::new(block.body.start.saturating_sub(1), block.span.end),
@@ -92,8 +93,9 @@ fn syntax_error(text: Text<'_>, attribute: &Attribute) -> Option<LexError> {
         .map(|reason| LexError { offset: attribute.value_span.start, message: reason })
 }
 
-fn setting(name: &str, attribute: &Attribute, value: Value) -> Setting {
+fn setting(text: Text<'_>, name: &str, attribute: &Attribute, value: Value) -> Setting {
     Setting {
+        at: text.position(attribute.span.start),
         value: without_secrets(name, value),
         name: name.to_owned(),
         span: attribute.span,
@@ -125,7 +127,7 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     for block in &top.blocks {
         match (block.keyword.as_str(), block.labels.as_slice()) {
             ("terraform", []) => {
-                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems)
+                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems);
             }
             ("data", [kind, name]) if kind == "terraform_remote_state" => {
                 facts.readers.extend(read_reader(file, text, block, name));
@@ -150,7 +152,7 @@ fn read_terraform_block(
     for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "required_version") {
         let value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
         let place = text.place(file, attribute.span.start);
-        facts.required_versions.push((place, setting("required_version", attribute, value)));
+        facts.required_versions.push((place, setting(text, "required_version", attribute, value)));
     }
     for nested in &inner.blocks {
         match (nested.keyword.as_str(), nested.labels.as_slice()) {
@@ -198,6 +200,7 @@ fn backend_source(
         settings,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
     };
     (source, error)
 }
@@ -244,7 +247,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
             let unknown = config.map(|config| {
                 let expression = expression::one_line(&text.lossy(config.value_span));
                 let reason = "`config` is not a plain object".to_owned();
-                setting("dynamodb_table", config, Value::Unknown { expression, reason })
+                setting(text, "dynamodb_table", config, Value::Unknown { expression, reason })
             });
             let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
             (unknown.into_iter().collect(), editability)
@@ -261,6 +264,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
         settings,
         editability,
         label: Some(name.to_owned()),
+        git_ignored: false,
     })
 }
 
@@ -404,6 +408,7 @@ pub fn read_flat(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Problem>) {
         body: whole,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
         settings,
     };
     (Some(source), problems)
