@@ -21,9 +21,12 @@ use self::functions::DEFAULT_NAMES;
 use self::paths::Root;
 use self::value::Val;
 use super::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
+use super::inventory::{EffectiveBackend, Engine, Knowable, LockMode};
+use super::root_module;
 use super::setting::{Setting, Value, without_secrets};
 use super::source::{Source, SourceKind};
-use super::syntax::expression::one_line;
+use super::syntax::expression::{Scope, one_line};
+use super::syntax::terragrunt::shown_expression;
 
 /// One Terragrunt file and what it says.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +114,10 @@ pub fn merge(files: &[File<'_>], tree: Tree<'_>) -> Merged {
     let mut merged = Merged::default();
     let mut used = BTreeSet::new();
     for (file, path, layers) in candidates {
-        if included.contains(&path) && !file.facts.has_terraform_source && !(tree.has_module_files)(dir_of(file.path)) {
+        if included.contains(&path)
+            && !file.facts.has_terraform_source
+            && !(tree.has_module_files)(dir_of(file.path))
+        {
             continue;
         }
         merger.evaluator.next_unit();
@@ -185,7 +191,8 @@ impl<'a> Merger<'a> {
                     if self.entries.contains_key(&path) {
                         Ok(path)
                     } else {
-                        let shown = self.evaluator.root.shown(&path).unwrap_or_else(|| paths::basename(&path));
+                        let shown =
+                            self.evaluator.root.shown(&path).unwrap_or_else(|| paths::basename(&path));
                         Err(format!("{shown} is not among the files that were read"))
                     }
                 });
@@ -202,11 +209,8 @@ impl<'a> Merger<'a> {
     }
 
     fn unit(&mut self, file: File<'a>, layers: &Layers<'a>) -> Unit {
-        let mut unit = Unit {
-            path: dir_of(file.path).to_owned(),
-            file: file.path.to_owned(),
-            ..Unit::default()
-        };
+        let mut unit =
+            Unit { path: dir_of(file.path).to_owned(), file: file.path.to_owned(), ..Unit::default() };
         let mut merged: Vec<Layer<'a>> = Vec::new();
         // An include that can't be told may bring a backend; only the unit's own `remote_state` makes it harmless.
         let mut doubt = None;
@@ -246,8 +250,7 @@ impl<'a> Merger<'a> {
             merged.push(layer);
         }
         merged.extend(self.layer(&layers.context.file, layers.context.clone()));
-        let own_state =
-            !file.facts.remote_states.is_empty() || file.facts.other_backend.is_some();
+        let own_state = !file.facts.remote_states.is_empty() || file.facts.other_backend.is_some();
         if !own_state {
             unit.unknown = doubt;
         }
@@ -264,7 +267,8 @@ impl<'a> Merger<'a> {
         let mut generates: BTreeMap<&str, (usize, &Source, &Layer<'a>)> = BTreeMap::new();
         for layer in layers {
             if layer.facts.remote_states.len() > 1 {
-                unit.problems.push("one file has several remote_state blocks, which Terragrunt refuses".to_owned());
+                unit.problems
+                    .push("one file has several remote_state blocks, which Terragrunt refuses".to_owned());
             }
             for (at, source) in layer.facts.remote_states.iter().enumerate() {
                 unit.shadowed.extend(state.map(|(index, _, _)| index));
@@ -301,7 +305,8 @@ impl<'a> Merger<'a> {
             _ => false,
         });
         if both {
-            unit.problems.push("several places give this unit's backend; the last one is taken to win".to_owned());
+            unit.problems
+                .push("several places give this unit's backend; the last one is taken to win".to_owned());
         }
         unit.shadowed.sort_unstable();
     }
@@ -341,7 +346,14 @@ impl<'a> Merger<'a> {
     }
 
     /// `config = merge(…)` and the like: its items when they can be told, all of them unknown otherwise.
-    fn computed(&mut self, index: usize, whole: &Setting, source: &Source, layer: &Layer<'a>, unit: &mut Unit) {
+    fn computed(
+        &mut self,
+        index: usize,
+        whole: &Setting,
+        source: &Source,
+        layer: &Layer<'a>,
+        unit: &mut Unit,
+    ) {
         let expression = layer.facts.expressions.get(&whole.value_span.start).cloned().unwrap_or_default();
         let (value, via) = self.evaluator.text(&expression, &layer.context);
         let value = match value {
@@ -362,7 +374,8 @@ impl<'a> Merger<'a> {
                     Val::Unknown(reason) => reason,
                     _ => "it is no object".to_owned(),
                 };
-                unit.unknown.get_or_insert(format!("{} can't be told: {reason}", one_line(&expression)));
+                unit.unknown
+                    .get_or_insert(format!("{} can't be told: {reason}", shown_expression(&expression)));
                 unit.settings.extend(source.settings.iter().map(|setting| (setting.clone(), index)));
             }
         }
@@ -388,9 +401,44 @@ impl<'a> Merger<'a> {
 pub fn opaque(source: &Source) -> Option<&Setting> {
     let computed = matches!(source.kind, SourceKind::TerragruntRemoteState | SourceKind::TerragruntGenerate);
     source.settings.windows(2).find_map(|pair| match pair {
-        [first, second] if computed && first.value_span == second.value_span && first.value.is_unknown() => Some(first),
+        [first, second] if computed && first.value_span == second.value_span && first.value.is_unknown() => {
+            Some(first)
+        }
         _ => None,
     })
+}
+
+/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`sources`] stands there.
+pub fn effective(unit: &Unit, sources: &[Source], index: &[usize]) -> EffectiveBackend {
+    let place = |source: &usize| index.get(*source).copied();
+    let mut resolved = Vec::new();
+    for source in &unit.sources {
+        let Some(found) = place(source).and_then(|at| sources.get(at)) else { continue };
+        let settings =
+            unit.settings.iter().filter(|(_, from)| from == source).map(|(setting, _)| setting.clone());
+        resolved.push(Source { settings: settings.collect(), ..found.clone() });
+    }
+    let layers: Vec<usize> = (0..resolved.len()).collect();
+    let mut backend =
+        root_module::effective(&resolved, &layers, &[], &Scope::default(), Vec::new(), Engine::Any);
+    // Terragrunt resolves references itself: they say nothing about the program that it runs.
+    backend.engine = Engine::Any;
+    if let Some(reason) = &unit.unknown {
+        let unknown = || Knowable::Unknown(reason.clone());
+        backend.mode = LockMode::Unknown;
+        backend.bucket = unknown();
+        backend.key = unknown();
+        backend.region = unknown();
+        backend.dynamodb_table = unknown();
+        backend.use_lockfile = Knowable::Unknown(reason.clone());
+    }
+    let counted = unit.sources.iter().map(|source| (source, false));
+    let hidden = unit.shadowed.iter().map(|source| (source, true));
+    backend.sources = counted
+        .chain(hidden)
+        .filter_map(|(source, shadowed)| root_module::source_ref(sources, place(source)?, shadowed))
+        .collect();
+    backend
 }
 
 fn flatten(prefix: &str, items: BTreeMap<String, Val>, each: &mut dyn FnMut(String, Val)) {
@@ -406,7 +454,7 @@ fn flatten(prefix: &str, items: BTreeMap<String, Val>, each: &mut dyn FnMut(Stri
 
 /// A value as a setting holds it.
 fn shown_value(value: Val, expression: &str) -> Value {
-    let unknown = |reason: String| Value::Unknown { expression: one_line(expression), reason };
+    let unknown = |reason: String| Value::Unknown { expression: shown_expression(expression), reason };
     match value {
         Val::Text(text) if paths::depends_on_checkout(&text) => {
             unknown("it depends on where the checkout lies".to_owned())

@@ -3,4 +3,6 @@ pub mod expression;
 pub mod hcl;
 pub mod lexer;
 pub mod terragrunt;
+mod terragrunt_arguments;
+mod terragrunt_json;
 pub mod terramate;

@@ -232,9 +232,7 @@ impl<'a> Evaluator<'a> {
                     Ok(index) => self.member(value, &index),
                     Err(reason) => Val::Unknown(reason),
                 },
-                TraversalOperator::LegacyIndex(index) => {
-                    self.member(value, &index.value().to_string())
-                }
+                TraversalOperator::LegacyIndex(index) => self.member(value, &index.value().to_string()),
                 _ => Val::unknown("only a run can tell what a splat gives"),
             };
         }
@@ -348,7 +346,11 @@ fn parse(text: &str) -> Result<Expression, String> {
     }
     // `use_lockfile = ${local.x}`: the heredoc is the template, the value is what it prints.
     let quoted = format!("\"{text}\"");
-    if text.contains(['\n', '\r']) { Err("only a run can tell".to_owned()) } else { expression::parse(&quoted) }
+    if text.contains(['\n', '\r']) {
+        Err("only a run can tell".to_owned())
+    } else {
+        expression::parse(&quoted)
+    }
 }
 
 fn compare(operator: BinaryOperator, left: &Val, right: &Val) -> Val {
@@ -363,7 +365,9 @@ fn compare(operator: BinaryOperator, left: &Val, right: &Val) -> Val {
             let equal = match (left, right) {
                 (Val::Null, Val::Null) => true,
                 (Val::Bool(left), Val::Bool(right)) => left == right,
-                (Val::Text(left), Val::Text(right)) | (Val::Number(left), Val::Number(right)) => left == right,
+                (Val::Text(left), Val::Text(right)) | (Val::Number(left), Val::Number(right)) => {
+                    left == right
+                }
                 (Val::Null, Val::Text(_) | Val::Bool(_) | Val::Number(_))
                 | (Val::Text(_) | Val::Bool(_) | Val::Number(_), Val::Null) => false,
                 _ => return Val::unknown("only a run can compare these"),

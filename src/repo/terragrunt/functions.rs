@@ -36,12 +36,7 @@ impl Evaluator<'_> {
         result.unwrap_or_else(Val::Unknown)
     }
 
-    fn path_function(
-        &self,
-        name: &str,
-        arguments: &[Val],
-        context: &Context,
-    ) -> Option<Result<Val, String>> {
+    fn path_function(&self, name: &str, arguments: &[Val], context: &Context) -> Option<Result<Val, String>> {
         let here = paths::dirname(&context.config);
         let result = match name {
             "get_terragrunt_dir" => Ok(here),

@@ -143,6 +143,9 @@ mod tests {
         assert_eq!(climbing.shown(&absolute).as_deref(), Some("../../x/terragrunt.hcl"));
         assert_eq!(climbing.repository(), None);
         let below = Root::new(Some("infra"), std::iter::empty());
-        assert_eq!(below.repository().map(|repo| relative(repo, &below.absolute("x"))), Some("infra/x".into()));
+        assert_eq!(
+            below.repository().map(|repo| relative(repo, &below.absolute("x"))),
+            Some("infra/x".into())
+        );
     }
 }

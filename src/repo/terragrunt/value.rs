@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::context::Context;
-use super::paths;
 
 /// A value, richer than a setting's: objects and other files' configurations pass through expressions.
 #[derive(Debug, Clone)]
@@ -50,19 +49,10 @@ impl Val {
         match self {
             Val::Text(text) | Val::Number(text) | Val::Unknown(text) => text.len() + 1,
             Val::List(items) => 1 + items.iter().map(Val::size).sum::<usize>(),
-            Val::Object(items) => 1 + items.iter().map(|(name, item)| name.len() + item.size()).sum::<usize>(),
+            Val::Object(items) => {
+                1 + items.iter().map(|(name, item)| name.len() + item.size()).sum::<usize>()
+            }
             _ => 1,
-        }
-    }
-
-    /// Whether it is known, the members of lists and objects included.
-    pub(super) fn is_known(&self) -> bool {
-        match self {
-            Val::Unknown(_) | Val::Config(_) | Val::Locals(_) => false,
-            Val::List(items) => items.iter().all(Val::is_known),
-            Val::Object(items) => items.values().all(Val::is_known),
-            Val::Text(text) => !paths::depends_on_checkout(text),
-            _ => true,
         }
     }
 }
