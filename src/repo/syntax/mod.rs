@@ -12,4 +12,7 @@ pub mod pins;
 pub mod shell;
 pub mod template;
 pub mod terragrunt;
+pub mod terragrunt;
+mod terragrunt_arguments;
+mod terragrunt_json;
 pub mod terramate;
