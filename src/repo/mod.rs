@@ -3,8 +3,12 @@
 
 pub mod facts;
 pub mod inventory;
+pub mod owners;
 pub mod problem;
+pub mod root_module;
 pub mod setting;
 pub mod source;
 pub mod syntax;
 pub mod text;
+pub mod versions;
+pub mod walk;
