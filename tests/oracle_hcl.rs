@@ -286,7 +286,7 @@ fn agree_or_unknown(expected: &Block, ours: &Block) -> bool {
     for (name, worth) in &mut expected.1 {
         match (&*worth, ours.1.get(name)) {
             (Worth::Literal(text), Some(Worth::Expression)) if text.contains('\n') => {
-                *worth = Worth::Expression
+                *worth = Worth::Expression;
             }
             (Worth::Expression, Some(Worth::Literal(text))) if text == "true" => {
                 *worth = Worth::Literal(text.clone());
