@@ -18,6 +18,8 @@ pub enum Value {
     Null,
     /// A secret (`secret_key`, `token`, …). Its text is dropped where it is read, so that no output can hold it.
     Secret,
+    /// An object (or nested block): its parts follow as settings with dotted names.
+    Object,
     /// Something that only a run can tell.
     Unknown {
         /// The expression's own text, on one line.

@@ -1,1 +1,4 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
+pub mod expression;
+pub mod hcl;
+pub mod lexer;

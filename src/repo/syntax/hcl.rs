@@ -1,0 +1,527 @@
+//! HCL native syntax to facts: the blocks of a Terraform or OpenTofu file, and flat backend-config files.
+//! Blocks and arguments are located by [`super::lexer`]; only single values reach the expression parser.
+
+use super::expression::{self, Scope};
+use super::lexer::{self, Attribute, Block, LexError};
+use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
+use crate::repo::problem::{Problem, ProblemKind};
+use crate::repo::setting::{Setting, Value, without_secrets};
+use crate::repo::source::{Editability, Source, SourceKind, Syntax};
+use crate::repo::text::{Span, Text};
+
+pub use super::expression::evaluate;
+
+/// Nested blocks and objects deeper than this hold no backend setting.
+const MAX_NESTING: usize = 4;
+
+/// Every setting of a body: arguments, then what nested blocks and objects hold, names dotted. Secrets are
+/// dropped here. The error is the first thing that HCL would refuse; settings around it are kept.
+pub fn settings(text: Text<'_>, body: Span) -> (Vec<Setting>, Option<LexError>) {
+    let mut found = Vec::new();
+    let error = collect(text, lexer::body(text.bytes(), body), "", 0, &mut found);
+    found.sort_by_key(|setting: &Setting| (setting.span.start, setting.name.len()));
+    (found, error)
+}
+
+/// Every setting of an object expression; `object` is the span with its braces.
+pub fn object_settings(text: Text<'_>, object: Span) -> Result<Vec<Setting>, String> {
+    let Some(inner) = braces(text, object) else { return Err("it is not an object in braces".to_owned()) };
+    let mut found = Vec::new();
+    match collect(text, lexer::object(text.bytes(), inner), "", 0, &mut found) {
+        Some(error) => Err(error.message),
+        None => Ok(found),
+    }
+}
+
+/// Between the braces of `{ … }`.
+pub fn braces(text: Text<'_>, span: Span) -> Option<Span> {
+    let bytes = span.of(text.bytes());
+    (bytes.len() >= 2 && bytes.starts_with(b"{") && bytes.ends_with(b"}"))
+        .then(|| Span::new(span.start + 1, span.end - 1))
+}
+
+fn collect(
+    text: Text<'_>,
+    body: lexer::Body,
+    prefix: &str,
+    nesting: usize,
+    found: &mut Vec<Setting>,
+) -> Option<LexError> {
+    let mut error = body.error;
+    for attribute in &body.attributes {
+        let name = format!("{prefix}{}", attribute.name);
+        let inner = braces(text, attribute.value_span).filter(|_| nesting < MAX_NESTING);
+        let value = match inner {
+            Some(_) => Value::Object,
+            None => evaluate(&text.lossy(attribute.value_span), &Scope::default()).0,
+        };
+        if error.is_none() && inner.is_none() && value.is_unknown() {
+            error = syntax_error(text, attribute);
+        }
+        found.push(setting(&name, attribute, value));
+        if let Some(inner) = inner {
+            let object = lexer::object(text.bytes(), inner);
+            let nested = collect(text, object, &format!("{name}."), nesting + 1, found);
+            error = error.or(nested);
+        }
+    }
+    for block in &body.blocks {
+        let name = format!("{prefix}{}", block.keyword);
+        found.push(Setting {
+            span: block.span,
+            name_span: block.keyword_span,
+            value_span: Span::new(block.body.start.saturating_sub(1), block.span.end),
+            value: Value::Object,
+            name: name.clone(),
+            via: Vec::new(),
+        });
+        if nesting < MAX_NESTING {
+            let inner = lexer::body(text.bytes(), block.body);
+            let nested = collect(text, inner, &format!("{name}."), nesting + 1, found);
+            error = error.or(nested);
+        }
+    }
+    error
+}
+
+/// Text behind `=` that starts as one value and goes on (`a = "x" b = "y"`) hides a setting: it must be said.
+fn syntax_error(text: Text<'_>, attribute: &Attribute) -> Option<LexError> {
+    let value = text.lossy(attribute.value_span);
+    expression::parse(&value)
+        .err()
+        .map(|reason| LexError { offset: attribute.value_span.start, message: reason })
+}
+
+fn setting(name: &str, attribute: &Attribute, value: Value) -> Setting {
+    Setting {
+        value: without_secrets(name, value),
+        name: name.to_owned(),
+        span: attribute.span,
+        name_span: attribute.name_span,
+        value_span: attribute.value_span,
+        via: Vec::new(),
+    }
+}
+
+/// The problem that a lexer error makes.
+pub fn parse_problem(file: &str, text: Text<'_>, error: &LexError) -> Problem {
+    Problem {
+        kind: ProblemKind::ParseError,
+        place: text.place(file, error.offset),
+        message: format!("{}; correct it, or check this file by hand", error.message),
+    }
+}
+
+/// Reads one native-syntax file of a module.
+///
+/// Problems: text that HCL would refuse, in the parts that were looked at.
+pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (ModuleFacts, Vec<Problem>) {
+    let mut facts =
+        ModuleFacts { generated_by: generated_by(text.bytes()).map(str::to_owned), ..Default::default() };
+    let mut problems = Vec::new();
+    let whole = Span::new(0, text.bytes().len());
+    let top = lexer::body(text.bytes(), whole);
+    problems.extend(top.error.iter().map(|error| parse_problem(file, text, error)));
+    for block in &top.blocks {
+        match (block.keyword.as_str(), block.labels.as_slice()) {
+            ("terraform", []) => {
+                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems)
+            }
+            ("data", [kind, name]) if kind == "terraform_remote_state" => {
+                facts.readers.extend(read_reader(file, text, block, name));
+            }
+            ("module", [_]) => facts.local_modules.extend(local_module(file, text, block)),
+            _ => {}
+        }
+    }
+    (facts, problems)
+}
+
+fn read_terraform_block(
+    file: &str,
+    text: Text<'_>,
+    block: &Block,
+    is_override: bool,
+    facts: &mut ModuleFacts,
+    problems: &mut Vec<Problem>,
+) {
+    let inner = lexer::body(text.bytes(), block.body);
+    problems.extend(inner.error.iter().map(|error| parse_problem(file, text, error)));
+    for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "required_version") {
+        let value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
+        let place = text.place(file, attribute.span.start);
+        facts.required_versions.push((place, setting("required_version", attribute, value)));
+    }
+    for nested in &inner.blocks {
+        match (nested.keyword.as_str(), nested.labels.as_slice()) {
+            ("backend", [backend_type]) => {
+                let (source, error) = backend_source(file, text, nested, backend_type, is_override);
+                problems.extend(error.iter().map(|error| parse_problem(file, text, error)));
+                let mut source = source;
+                if let Some(generator) = &facts.generated_by {
+                    source.editability = generated_copy(generator);
+                }
+                facts.backends.push(BackendBlock { backend_type: backend_type.clone(), source });
+            }
+            ("cloud" | "state_store", _) => facts.rivals.push(RivalBlock {
+                keyword: nested.keyword.clone(),
+                place: text.place(file, nested.span.start),
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// Why a generated file is not edited.
+pub fn generated_copy(generator: &str) -> Editability {
+    Editability::ReportOnly(format!(
+        "generated by {generator}: an edit here would be undone, edit its origin"
+    ))
+}
+
+fn backend_source(
+    file: &str,
+    text: Text<'_>,
+    block: &Block,
+    backend_type: &str,
+    is_override: bool,
+) -> (Source, Option<LexError>) {
+    // Other backends' arguments may be secrets and are none of ours.
+    let (settings, error) =
+        if backend_type == "s3" { settings(text, block.body) } else { (Vec::new(), None) };
+    let source = Source {
+        kind: if is_override { SourceKind::BackendOverride } else { SourceKind::Backend },
+        syntax: Syntax::HclBody,
+        place: text.place(file, block.span.start),
+        span: block.span,
+        body: block.body,
+        settings,
+        editability: Editability::Safe,
+        label: None,
+    };
+    (source, error)
+}
+
+/// Every `terraform { backend "s3" { … } }` and bare `backend "s3" { … }` in a region of any text (a heredoc, a
+/// template), as a source of the given kind. The second part is what HCL would refuse in the region.
+pub fn backends_in_region(
+    file: &str,
+    text: Text<'_>,
+    region: Span,
+    kind: SourceKind,
+) -> (Vec<Source>, Option<LexError>) {
+    let top = lexer::body(text.bytes(), region);
+    let mut error = top.error.clone();
+    let mut blocks: Vec<Block> = top.blocks_of("backend").cloned().collect();
+    for block in top.blocks_of("terraform") {
+        let inner = lexer::body(text.bytes(), block.body);
+        blocks.extend(inner.blocks_of("backend").cloned());
+        error = error.or(inner.error);
+    }
+    let mut sources = Vec::new();
+    for block in blocks.iter().filter(|block| block.labels == ["s3"]) {
+        let (mut source, refused) = backend_source(file, text, block, "s3", false);
+        source.kind = kind;
+        error = error.or(refused);
+        sources.push(source);
+    }
+    (sources, error)
+}
+
+/// A `terraform_remote_state` data source on s3; `None` for other backends.
+fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<Source> {
+    let inner = lexer::body(text.bytes(), block.body);
+    let backend = evaluate(&text.lossy(inner.attribute("backend")?.value_span), &Scope::default()).0;
+    if !matches!(&backend, Value::Text(kind) if kind == "s3") && !backend.is_unknown() {
+        return None;
+    }
+    let config = inner.attribute("config");
+    let read = config.map(|config| object_settings(text, config.value_span));
+    let (settings, editability) = match read {
+        Some(Ok(settings)) => (settings, Editability::Safe),
+        Some(Err(_)) => {
+            // `merge(…)`, `local.x`: the table can't be told, and must not look absent.
+            let unknown = config.map(|config| {
+                let expression = expression::one_line(&text.lossy(config.value_span));
+                let reason = "`config` is not a plain object".to_owned();
+                setting("dynamodb_table", config, Value::Unknown { expression, reason })
+            });
+            let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
+            (unknown.into_iter().collect(), editability)
+        }
+        None => (Vec::new(), Editability::Safe),
+    };
+    let body = config.and_then(|config| braces(text, config.value_span)).unwrap_or(block.body);
+    Some(Source {
+        kind: SourceKind::Reader,
+        syntax: Syntax::HclObject,
+        place: text.place(file, block.span.start),
+        span: block.span,
+        body,
+        settings,
+        editability,
+        label: Some(name.to_owned()),
+    })
+}
+
+/// The path of a `module` call that stays on this disk. Source: Terraform takes only `./` and `../` as local.
+fn local_module(file: &str, text: Text<'_>, block: &Block) -> Option<(crate::repo::text::Place, String)> {
+    let inner = lexer::body(text.bytes(), block.body);
+    let source = inner.attribute("source")?;
+    let Value::Text(path) = evaluate(&text.lossy(source.value_span), &Scope::default()).0 else {
+        return None;
+    };
+    (path.starts_with("./") || path.starts_with("../")).then(|| (text.place(file, source.span.start), path))
+}
+
+/// Values that other expressions may refer to: `var.x` for variables with a default, `local.x`. Locals that
+/// refer to other locals are resolved in as many passes as it takes, bounded by their number.
+pub fn scope_of(texts: &[Text<'_>]) -> Scope {
+    let mut scope = Scope::default();
+    let mut locals: Vec<(String, String)> = Vec::new();
+    for text in texts {
+        let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
+        for block in &top.blocks {
+            let inner = lexer::body(text.bytes(), block.body);
+            match (block.keyword.as_str(), block.labels.as_slice()) {
+                ("variable", [name]) => {
+                    if let Some(default) = inner.attribute("default") {
+                        let value = evaluate(&text.lossy(default.value_span), &Scope::default()).0;
+                        scope.0.insert(format!("var.{name}"), value);
+                    }
+                }
+                ("locals", []) => locals.extend(
+                    inner.attributes.iter().map(|local| (local.name.clone(), text.lossy(local.value_span))),
+                ),
+                _ => {}
+            }
+        }
+    }
+    // Few locals depend on others, and chains are short; the bound keeps a hostile file from costing more.
+    for _ in 0..8 {
+        let before = scope.0.len();
+        locals.retain(|(name, expression)| {
+            let value = evaluate(expression, &scope).0;
+            let unknown = value.is_unknown();
+            if !unknown {
+                scope.0.insert(format!("local.{name}"), value);
+            }
+            unknown
+        });
+        if scope.0.len() == before {
+            break;
+        }
+    }
+    scope
+}
+
+/// Arguments that identify a file as backend-config by its shape: bucket, key or region must be among them.
+/// Source: the S3 backend's schema in Terraform 1.11 and OpenTofu 1.11.
+const BACKEND_ARGUMENTS: &[&str] = &[
+    "access_key",
+    "acl",
+    "allowed_account_ids",
+    "assume_role",
+    "assume_role_duration_seconds",
+    "assume_role_policy",
+    "assume_role_policy_arns",
+    "assume_role_tags",
+    "assume_role_transitive_tag_keys",
+    "assume_role_with_web_identity",
+    "bucket",
+    "custom_ca_bundle",
+    "dynamodb_endpoint",
+    "dynamodb_table",
+    "ec2_metadata_service_endpoint",
+    "ec2_metadata_service_endpoint_mode",
+    "encrypt",
+    "endpoint",
+    "endpoints",
+    "external_id",
+    "forbidden_account_ids",
+    "force_path_style",
+    "http_proxy",
+    "https_proxy",
+    "iam_endpoint",
+    "insecure",
+    "key",
+    "kms_key_id",
+    "lock_table",
+    "lock_tags",
+    "max_retries",
+    "no_proxy",
+    "profile",
+    "region",
+    "retry_mode",
+    "role_arn",
+    "secret_key",
+    "session_name",
+    "shared_config_files",
+    "shared_credentials_file",
+    "shared_credentials_files",
+    "skip_credentials_validation",
+    "skip_metadata_api_check",
+    "skip_region_validation",
+    "skip_requesting_account_id",
+    "skip_s3_checksum",
+    "sse_customer_key",
+    "state_tags",
+    "sts_endpoint",
+    "sts_region",
+    "token",
+    "use_dualstack_endpoint",
+    "use_fips_endpoint",
+    "use_legacy_workflow",
+    "use_lockfile",
+    "use_path_style",
+    "workspace_key_prefix",
+];
+
+/// Whether a name is an argument of the S3 backend.
+pub fn is_backend_argument(name: &str) -> bool {
+    BACKEND_ARGUMENTS.contains(&name.split('.').next().unwrap_or(name))
+}
+
+/// Whether settings have the shape of a backend-config file for s3: only backend arguments, and one of bucket,
+/// key, a table or the lockfile among them.
+pub fn has_backend_shape(settings: &[Setting]) -> bool {
+    let identifying = ["bucket", "key", "dynamodb_table", "lock_table", "use_lockfile"];
+    settings.iter().any(|setting| identifying.contains(&setting.name.as_str()))
+        && settings.iter().all(|setting| is_backend_argument(&setting.name))
+}
+
+/// Reads a flat `key = value` file, as given to `-backend-config=FILE`. `None` when it sets nothing.
+pub fn read_flat(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Problem>) {
+    let whole = Span::new(0, text.bytes().len());
+    let (settings, error) = settings(text, whole);
+    let problems = error.iter().map(|error| parse_problem(file, text, error)).collect();
+    let Some(first) = settings.first() else { return (None, problems) };
+    let source = Source {
+        kind: SourceKind::BackendConfigFile,
+        syntax: Syntax::HclBody,
+        place: text.place(file, first.span.start),
+        span: whole,
+        body: whole,
+        editability: Editability::Safe,
+        label: None,
+        settings,
+    };
+    (Some(source), problems)
+}
+
+/// The generator that a file's header names. Source: the headers that Terragrunt and Terramate write.
+pub fn generated_by(bytes: &[u8]) -> Option<&'static str> {
+    let head = bytes.get(..bytes.len().min(4096)).unwrap_or_default();
+    if memchr::memmem::find(head, b"Generated by Terragrunt. Sig:").is_some() {
+        return Some("Terragrunt");
+    }
+    memchr::memmem::find(head, b"TERRAMATE: GENERATED").map(|_| "Terramate")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> (ModuleFacts, Vec<Problem>) {
+        read_module_file("main.tf", Text::new(text.as_bytes()), false)
+    }
+
+    fn names(settings: &[Setting]) -> Vec<(&str, Value)> {
+        settings.iter().map(|s| (s.name.as_str(), s.value.clone())).collect()
+    }
+
+    #[test]
+    fn a_backend_block_with_everything() {
+        let text = "terraform {\n  required_version = \">= 1.10\"\n  backend \"s3\" {\n    bucket = \"b\" # c\n    use_lockfile = !false\n    secret_key = \"hunter2\"\n    endpoints = {\n      s3 = \"http://u:p@h\", dynamodb = var.x\n    }\n    assume_role {\n      role_arn = \"r\"\n    }\n  }\n}\n";
+        let (facts, problems) = read(text);
+        assert_eq!(problems, []);
+        assert_eq!(facts.required_versions[0].1.value, Value::Text(">= 1.10".into()));
+        let source = &facts.backends[0].source;
+        assert_eq!((source.place.line, source.place.column), (3, 3));
+        let var = Value::Unknown {
+            expression: "var.x".into(),
+            reason: "`var.x` has no literal default here".into(),
+        };
+        assert_eq!(
+            names(&source.settings),
+            [
+                ("bucket", Value::Text("b".into())),
+                ("use_lockfile", Value::Bool(true)),
+                ("secret_key", Value::Secret),
+                ("endpoints", Value::Object),
+                ("endpoints.s3", Value::Text("http://***@h".into())),
+                ("endpoints.dynamodb", var),
+                ("assume_role", Value::Object),
+                ("assume_role.role_arn", Value::Text("r".into())),
+            ]
+        );
+        let bucket = &source.settings[0];
+        assert_eq!(&text[bucket.span.start..bucket.span.end], "bucket = \"b\"");
+    }
+
+    #[test]
+    fn two_arguments_on_one_line_are_a_problem_not_a_silence() {
+        let (facts, problems) =
+            read("terraform {\n  backend \"s3\" {\n    bucket = \"b\" dynamodb_table = \"t\"\n  }\n}\n");
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].kind, ProblemKind::ParseError);
+        assert_eq!((problems[0].place.line, problems[0].place.column), (3, 14));
+        assert!(facts.backends[0].source.settings[0].value.is_unknown());
+    }
+
+    #[test]
+    fn duplicate_object_keys_and_other_backends_are_taken() {
+        let (facts, problems) = read(
+            "terraform {\n  backend \"s3\" {\n    endpoints = { s3 = \"a\", s3 = \"b\" }\n  }\n}\nlocals {\n  x = { a = 1, a = 2 }\n}\n",
+        );
+        assert_eq!(problems, []);
+        assert_eq!(facts.backends[0].source.setting("endpoints.s3").unwrap().value, Value::Text("b".into()));
+        let (facts, _) = read("terraform {\n  backend \"http\" {\n    password = \"x\"\n  }\n}\n");
+        assert_eq!(facts.backends[0].backend_type, "http");
+        assert_eq!(facts.backends[0].source.settings, []);
+    }
+
+    #[test]
+    fn readers_modules_and_rivals() {
+        let text = "terraform {\n  cloud {}\n}\nmodule \"a\" {\n  source = \"../mod\"\n}\nmodule \"b\" {\n  source = \"git::x\"\n}\ndata \"terraform_remote_state\" \"net\" {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\", dynamodb_table : \"t\"\n  }\n}\ndata \"terraform_remote_state\" \"gcs\" {\n  backend = \"gcs\"\n}\ndata \"terraform_remote_state\" \"m\" {\n  backend = \"s3\"\n  config  = merge(local.a, {})\n}\n";
+        let (facts, problems) = read(text);
+        assert_eq!(problems, []);
+        assert_eq!(facts.rivals[0].keyword, "cloud");
+        assert_eq!(facts.local_modules.len(), 1);
+        assert_eq!(facts.local_modules[0].1, "../mod");
+        assert_eq!(facts.readers.len(), 2);
+        assert_eq!(facts.readers[0].setting("dynamodb_table").unwrap().value, Value::Text("t".into()));
+        assert!(facts.readers[1].setting("dynamodb_table").unwrap().value.is_unknown());
+        assert!(!facts.readers[1].editability.is_safe());
+    }
+
+    #[test]
+    fn scope_follows_locals_and_defaults() {
+        let text = "variable \"env\" {\n  default = \"dev\"\n}\nvariable \"no\" {}\nlocals {\n  b = \"${local.a}-lock\"\n  a = \"x-${var.env}\"\n  c = var.no\n}\n";
+        let scope = scope_of(&[Text::new(text.as_bytes())]);
+        assert_eq!(evaluate("local.b", &scope).0, Value::Text("x-dev-lock".into()));
+        assert!(evaluate("local.c", &scope).0.is_unknown());
+    }
+
+    #[test]
+    fn flat_files_and_their_shape() {
+        let (source, problems) =
+            read_flat("dev.tfbackend", Text::new(b"\xEF\xBB\xBFbucket=\"b\"\r\nkey = \"k\""));
+        let source = source.unwrap();
+        assert_eq!(problems, []);
+        assert!(has_backend_shape(&source.settings));
+        assert_eq!(names(&source.settings)[1], ("key", Value::Text("k".into())));
+        let (source, _) = read_flat("x.tfvars", Text::new(b"region = \"r\"\ninstance = 1\nkey = \"k\"\n"));
+        assert!(!has_backend_shape(&source.unwrap().settings));
+        assert_eq!(read_flat("empty", Text::new(b"# nothing\n")), (None, Vec::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            read_module_file("x", Text::new(&bytes), false);
+            read_flat("x", Text::new(&bytes));
+        }
+    }
+}
