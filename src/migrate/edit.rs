@@ -100,8 +100,8 @@ impl Edits {
         let mut grown = 0;
         let mut gone = 0;
         for edit in &self.edits {
-            let passed = edit.span.end < offset
-                || (edit.span.end == offset && (behind || !edit.span.is_empty()));
+            let passed =
+                edit.span.end < offset || (edit.span.end == offset && (behind || !edit.span.is_empty()));
             if !passed {
                 if edit.span.start < offset {
                     return (edit.span.start + grown).saturating_sub(gone);
@@ -141,6 +141,12 @@ impl Edits {
             gone += edit.span.len();
         }
         Some((new_offset + gone).saturating_sub(grown))
+    }
+
+    /// Where an edit's text begins in the new text.
+    pub fn landing(&self, edit: &Edit) -> Option<usize> {
+        let index = self.edits.iter().position(|other| other == edit)?;
+        self.landed().get(index).map(|span| span.start)
     }
 
     /// The spans that the edits' texts take in the new text.
@@ -225,7 +231,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn edits(original: &[u8], list: &[(usize, usize, &str)]) -> Result<Edits, EditConflict> {
-        let list = list.iter().map(|(start, end, text)| Edit::replace(Span::new(*start, *end), *text)).collect();
+        let list =
+            list.iter().map(|(start, end, text)| Edit::replace(Span::new(*start, *end), *text)).collect();
         Edits::new(original, list)
     }
 
