@@ -7,3 +7,4 @@ pub mod atmos;
 pub mod cdktf;
 pub mod json;
 pub mod pins;
+pub mod positions;
