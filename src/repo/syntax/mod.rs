@@ -15,3 +15,4 @@ pub mod shell;
 pub mod template;
 pub mod terragrunt;
 pub mod terramate;
+pub mod positions;
