@@ -1,0 +1,465 @@
+//! Terraform's JSON syntax: `.tf.json`, `.tofu.json` and JSON backend-config files, with exact byte spans.
+//! Blocks follow HCL's JSON mapping: a body is an object, or an array of objects whose properties count as one
+//! body; where a block is expected each array element is one block and `null` is none. Only reading: no merging,
+//! no native syntax, no evaluation.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use jsonc_parser::ast::{self, ObjectProp};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
+use crate::repo::problem::{Problem, ProblemKind};
+use crate::repo::setting::{Setting, Value, without_secrets};
+use crate::repo::source::{Editability, Source, SourceKind, Syntax};
+use crate::repo::text::{BOM, Span, Text};
+
+mod template;
+#[cfg(test)]
+mod tests;
+
+/// Nesting beyond this is refused: the parser and the readers below follow the text's own depth.
+const MAX_DEPTH: usize = 100;
+
+/// Name of a property that is a comment in a body. Among block labels Terraform takes it for a label.
+const COMMENT: &str = "//";
+
+/// Reads one `.tf.json` or `.tofu.json` file.
+///
+/// Source of the mapping: HCL's JSON syntax specification, and Terraform 1.11.4 run on each shape.
+pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (ModuleFacts, Vec<Problem>) {
+    let mut reader = Reader::new(file, text);
+    let mut facts = ModuleFacts::default();
+    let source = readable(text);
+    if let Some(root) = reader.parse(&source) {
+        let kind = if is_override { SourceKind::BackendOverride } else { SourceKind::Backend };
+        reader.module(&root, kind, &mut facts);
+    }
+    (facts, reader.problems)
+}
+
+/// Reads a JSON file given to `-backend-config` (Terraform and OpenTofu take a file whose name ends in `.json`
+/// for JSON). Any JSON object is read; whether it has the shape of a backend-config is the caller's question.
+/// `None` where there is no object.
+pub fn read_flat_json(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Problem>) {
+    let mut reader = Reader::new(file, text);
+    let source = readable(text);
+    let Some(root) = reader.parse(&source) else { return (None, reader.problems) };
+    let at = root.range().start;
+    let Ok(properties) = properties(&root) else {
+        reader.wrong_type(at, "A backend-config file");
+        return (None, reader.problems);
+    };
+    let place = properties.iter().find(|property| name_of(property) != COMMENT).map_or(at, |p| p.start());
+    let source = reader.source(SourceKind::BackendConfigFile, &root, place, None);
+    (Some(source), reader.problems)
+}
+
+/// The text as UTF-8 with every byte at its own offset: the BOM becomes spaces, invalid bytes question marks.
+/// (Terraform takes invalid UTF-8 inside of JSON strings; [`Reader::scalar`] calls such a value unknown.)
+fn readable(text: Text<'_>) -> Cow<'_, str> {
+    let bytes = text.bytes();
+    let rest = bytes.strip_prefix(BOM);
+    if rest.is_none()
+        && let Ok(valid) = std::str::from_utf8(bytes)
+    {
+        return Cow::Borrowed(valid);
+    }
+    let mut owned = String::with_capacity(bytes.len());
+    if rest.is_some() {
+        owned.push_str("   ");
+    }
+    for chunk in rest.unwrap_or(bytes).utf8_chunks() {
+        owned.push_str(chunk.valid());
+        owned.extend(chunk.invalid().iter().map(|_| '?'));
+    }
+    Cow::Owned(owned)
+}
+
+/// Offset of the first bracket that opens a level deeper than [`MAX_DEPTH`].
+fn too_deep(source: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for (offset, byte) in source.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return Some(offset);
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What Terraform's own JSON parser takes, and nothing more.
+fn strict() -> ParseOptions {
+    ParseOptions {
+        allow_comments: false,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+/// A value that is neither an object nor an array of objects stands where a body must.
+struct WrongType;
+
+/// Properties of a body, in order: an object's own, or those of all objects of an array. `null` has none.
+fn properties<'n, 's>(body: &'n ast::Value<'s>) -> Result<Vec<&'n ObjectProp<'s>>, WrongType> {
+    match body {
+        ast::Value::Object(object) => Ok(object.properties.iter().collect()),
+        ast::Value::NullKeyword(_) => Ok(Vec::new()),
+        ast::Value::Array(array) => {
+            let mut all = Vec::new();
+            for element in &array.elements {
+                all.extend(&element.as_object().ok_or(WrongType)?.properties);
+            }
+            Ok(all)
+        }
+        _ => Err(WrongType),
+    }
+}
+
+/// Bodies that a block type's (or last label's) value stands for: each is one block.
+fn blocks<'n, 's>(value: &'n ast::Value<'s>) -> Result<Vec<&'n ast::Value<'s>>, WrongType> {
+    match value {
+        ast::Value::Object(_) => Ok(vec![value]),
+        ast::Value::NullKeyword(_) => Ok(Vec::new()),
+        ast::Value::Array(array) => Ok(array.elements.iter().collect()),
+        _ => Err(WrongType),
+    }
+}
+
+fn name_of<'n>(property: &'n ObjectProp<'_>) -> &'n str {
+    match &property.name {
+        ast::ObjectPropName::String(name) => name.value.as_ref(),
+        ast::ObjectPropName::Word(name) => name.value,
+    }
+}
+
+fn span(ranged: &impl Ranged) -> Span {
+    let range = ranged.range();
+    Span::new(range.start, range.end)
+}
+
+/// The properties of all bodies that are found under `name` in `body`; what is no body is passed over.
+fn children<'n, 's>(body: &'n ast::Value<'s>, name: &str) -> Vec<&'n ObjectProp<'s>> {
+    let mut found = Vec::new();
+    for property in properties(body).unwrap_or_default() {
+        if name_of(property) == name {
+            found.extend(properties(&property.value).unwrap_or_default());
+        }
+    }
+    found
+}
+
+/// The last property called `name` in a body.
+fn property<'n, 's>(body: &'n ast::Value<'s>, name: &str) -> Option<&'n ObjectProp<'s>> {
+    properties(body).unwrap_or_default().into_iter().rfind(|property| name_of(property) == name)
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: Text<'a>,
+    problems: Vec<Problem>,
+    /// Why nothing in this file may be edited; unset where it may.
+    report_only: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &'a str, text: Text<'a>) -> Self {
+        Self { file, text, problems: Vec::new(), report_only: None }
+    }
+
+    fn problem(&mut self, kind: ProblemKind, offset: usize, message: String) {
+        self.problems.push(Problem { kind, place: self.text.place(self.file, offset), message });
+    }
+
+    fn wrong_type(&mut self, offset: usize, what: &str) {
+        let message = format!(
+            "{what} must be a JSON object, or an array of objects; Terraform stops here and nothing below was \
+             read. Correct the value, then scan again."
+        );
+        self.problem(ProblemKind::ParseError, offset, message);
+    }
+
+    fn parse<'s>(&mut self, source: &'s str) -> Option<ast::Value<'s>> {
+        const NEXT: &str =
+            "Terraform refuses the file, so nothing in it is known. Correct the JSON, then scan again.";
+        if let Some(offset) = too_deep(source) {
+            let message = format!(
+                "The JSON is nested deeper than {MAX_DEPTH} levels and was not read. Flatten it, or exclude the file."
+            );
+            self.problem(ProblemKind::ParseError, offset, message);
+            return None;
+        }
+        if self.text.bytes().starts_with(BOM) {
+            let message = "The file begins with a byte order mark, which Terraform refuses in JSON. Save it as \
+                           UTF-8 without one.";
+            self.problem(ProblemKind::InvalidValue, 0, message.to_owned());
+        }
+        match parse_to_ast(source, &CollectOptions::default(), &strict()) {
+            Ok(parsed) => {
+                if parsed.value.is_none() {
+                    let message = format!("The JSON could not be read: the file holds no value. {NEXT}");
+                    self.problem(ProblemKind::ParseError, source.len(), message);
+                }
+                parsed.value
+            }
+            Err(error) => {
+                let message = format!("The JSON could not be read: {}. {NEXT}", error.kind());
+                self.problem(ProblemKind::ParseError, error.range().start, message);
+                None
+            }
+        }
+    }
+
+    fn module(&mut self, root: &ast::Value<'_>, kind: SourceKind, facts: &mut ModuleFacts) {
+        let Ok(top) = properties(root) else { return self.wrong_type(root.start(), "The file") };
+        // CDK for Terraform writes `"//": {"metadata": {…}}` at the top of every file that it synthesizes.
+        if children(root, COMMENT).into_iter().any(|property| name_of(property) == "metadata") {
+            facts.generated_by = Some("cdktf".to_owned());
+            self.report_only = Some(
+                "CDK for Terraform writes this file: the next synth undoes an edit. Change the CDKTF source."
+                    .to_owned(),
+            );
+        }
+        for property in top {
+            match name_of(property) {
+                "terraform" => match blocks(&property.value) {
+                    Ok(bodies) => bodies.into_iter().for_each(|body| self.terraform(body, kind, facts)),
+                    Err(WrongType) => self.wrong_type(property.value.start(), "`terraform`"),
+                },
+                "data" => {
+                    for reader in children(&property.value, "terraform_remote_state") {
+                        self.remote_state(reader, facts);
+                    }
+                }
+                "module" => {
+                    for module in properties(&property.value).unwrap_or_default() {
+                        self.local_module(module, facts);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn terraform(&mut self, body: &ast::Value<'_>, kind: SourceKind, facts: &mut ModuleFacts) {
+        let Ok(properties) = properties(body) else { return self.wrong_type(body.start(), "`terraform`") };
+        for property in properties {
+            match name_of(property) {
+                "backend" => self.backend(property, kind, facts),
+                // `cloud` has no label, `state_store` has one: its type.
+                "cloud" => self.rivals("cloud", property, facts),
+                "state_store" => {
+                    for labelled in self::properties(&property.value).unwrap_or_default() {
+                        self.rivals("state_store", labelled, facts);
+                    }
+                }
+                "required_version" => {
+                    let place = self.text.place(self.file, property.start());
+                    facts.required_versions.push((place, self.setting(String::new(), property)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn backend(&mut self, backend: &ObjectProp<'_>, kind: SourceKind, facts: &mut ModuleFacts) {
+        let Ok(labels) = properties(&backend.value) else {
+            return self.wrong_type(backend.value.start(), "`backend`");
+        };
+        for label in labels {
+            let Ok(bodies) = blocks(&label.value) else {
+                self.wrong_type(label.value.start(), "A backend's configuration");
+                continue;
+            };
+            for body in bodies {
+                let mut source = self.source(kind, body, label.start(), None);
+                let backend_type = name_of(label).to_owned();
+                if backend_type != "s3" {
+                    source.settings.clear();
+                }
+                facts.backends.push(BackendBlock { backend_type, source });
+            }
+        }
+    }
+
+    fn rivals(&mut self, keyword: &str, property: &ObjectProp<'_>, facts: &mut ModuleFacts) {
+        let count = blocks(&property.value).map_or(1, |bodies| bodies.len());
+        for _ in 0..count {
+            let place = self.text.place(self.file, property.start());
+            facts.rivals.push(RivalBlock { keyword: keyword.to_owned(), place });
+        }
+    }
+
+    fn local_module(&mut self, module: &ObjectProp<'_>, facts: &mut ModuleFacts) {
+        for body in blocks(&module.value).unwrap_or_default() {
+            let Some(source) = property(body, "source") else { continue };
+            let value = self.scalar("source", &source.value);
+            let Some(path) = value.as_text() else { continue };
+            if path.starts_with("./") || path.starts_with("../") {
+                facts.local_modules.push((self.text.place(self.file, source.start()), path.to_owned()));
+            }
+        }
+    }
+
+    /// A `terraform_remote_state` on s3, or on a backend that can't be told.
+    fn remote_state(&mut self, named: &ObjectProp<'_>, facts: &mut ModuleFacts) {
+        for body in blocks(&named.value).unwrap_or_default() {
+            let Some(backend) = property(body, "backend") else { continue };
+            let backend_type = self.scalar("backend", &backend.value);
+            if backend_type.as_text() != Some("s3") && !backend_type.is_unknown() {
+                continue;
+            }
+            let config = property(body, "config");
+            let label = Some(name_of(named).to_owned());
+            let mut reader = match config {
+                Some(config) if config.value.as_object().is_some() => {
+                    self.source(SourceKind::Reader, &config.value, named.start(), label)
+                }
+                _ => self.source(SourceKind::Reader, body, named.start(), label),
+            };
+            // No object: none at all, or a template that makes one, carried as one unknown setting.
+            if config.is_none_or(|config| config.value.as_object().is_none()) {
+                reader.settings =
+                    config.map(|config| self.setting(String::new(), config)).into_iter().collect();
+                reader.editability = Editability::ReportOnly("its `config` is no plain object".to_owned());
+            }
+            if backend_type.is_unknown() {
+                reader.editability = Editability::ReportOnly("its `backend` is an expression".to_owned());
+            }
+            facts.readers.push(reader);
+        }
+    }
+
+    /// A source whose settings are a body's properties.
+    fn source(
+        &mut self,
+        kind: SourceKind,
+        body: &ast::Value<'_>,
+        place: usize,
+        label: Option<String>,
+    ) -> Source {
+        let whole = span(body);
+        let mut settings = Vec::new();
+        match properties(body) {
+            Ok(properties) => self.collect("", &properties, &mut settings),
+            Err(WrongType) => self.wrong_type(whole.start, "A backend's configuration"),
+        }
+        let editability = if let Some(reason) = &self.report_only {
+            Editability::ReportOnly(reason.clone())
+        } else if self.duplicates(&settings) {
+            Editability::ReportOnly("an argument stands twice: Terraform refuses it".to_owned())
+        } else if body.as_object().is_none() {
+            Editability::ReportOnly("its arguments are spread over an array of objects".to_owned())
+        } else {
+            Editability::Safe
+        };
+        Source {
+            kind,
+            syntax: Syntax::Json,
+            place: self.text.place(self.file, place),
+            span: whole,
+            body: if whole.len() >= 2 { Span::new(whole.start + 1, whole.end - 1) } else { whole },
+            settings,
+            editability,
+            label,
+            git_ignored: false,
+        }
+    }
+
+    /// HCL: an argument must not stand twice in a body, even with the same value.
+    fn duplicates(&mut self, settings: &[Setting]) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut found = false;
+        for setting in settings.iter().filter(|setting| !seen.insert(setting.name.as_str())) {
+            found = true;
+            let message = format!(
+                "`{}` stands twice here; Terraform stops at the second one. Remove one of them.",
+                setting.name
+            );
+            self.problem(ProblemKind::InvalidValue, setting.span.start, message);
+        }
+        found
+    }
+
+    /// Settings of `properties` in order, nested bodies dotted. Depth is bounded by [`MAX_DEPTH`].
+    fn collect(&self, prefix: &str, properties: &[&ObjectProp<'_>], into: &mut Vec<Setting>) {
+        for property in properties.iter().filter(|property| name_of(property) != COMMENT) {
+            let is_body = match &property.value {
+                ast::Value::Object(_) => true,
+                ast::Value::Array(array) => {
+                    !array.elements.is_empty() && array.elements.iter().all(|e| e.as_object().is_some())
+                }
+                _ => false,
+            };
+            match self::properties(&property.value) {
+                Ok(nested) if is_body => {
+                    self.collect(&format!("{prefix}{}.", name_of(property)), &nested, into);
+                }
+                _ => into.push(self.setting(prefix.to_owned(), property)),
+            }
+        }
+    }
+
+    fn setting(&self, prefix: String, property: &ObjectProp<'_>) -> Setting {
+        let name = prefix + name_of(property);
+        let value = self.scalar(&name, &property.value);
+        let name_span = match &property.name {
+            ast::ObjectPropName::String(name) => span(name),
+            ast::ObjectPropName::Word(name) => span(name),
+        };
+        let value_span = span(&property.value);
+        let at = self.text.position(span(property).start);
+        Setting { name, at, span: span(property), name_span, value_span, value, via: Vec::new() }
+    }
+
+    /// What a property is worth; secrets dropped.
+    fn scalar(&self, name: &str, value: &ast::Value<'_>) -> Value {
+        let read = match value {
+            ast::Value::StringLit(text)
+                if std::str::from_utf8(span(value).of(self.text.bytes())).is_err() =>
+            {
+                unknown(format!("\"{}\"", text.value), "the text is not UTF-8")
+            }
+            ast::Value::StringLit(text) => template::value(&text.value),
+            ast::Value::BooleanLit(literal) => Value::Bool(literal.value),
+            ast::Value::NumberLit(number) => Value::Number(number.value.to_owned()),
+            ast::Value::NullKeyword(_) => Value::Null,
+            ast::Value::Array(_) => unknown(self.one_line(value), "a list"),
+            ast::Value::Object(_) => unknown(self.one_line(value), "an object"),
+        };
+        without_secrets(name, read)
+    }
+
+    fn one_line(&self, value: &ast::Value<'_>) -> String {
+        self.text.lossy(span(value)).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn unknown(expression: String, reason: &str) -> Value {
+    Value::Unknown { expression, reason: reason.to_owned() }
+}
