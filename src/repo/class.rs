@@ -1,7 +1,7 @@
 //! What a file could hold, by its name alone, and the byte strings without which it holds nothing for us. This
 //! is what keeps a scan as cheap as walking and reading: nothing is parsed before a needle is found.
 
-use aho_corasick::packed::{Searcher, SearcherBuilder};
+use aho_corasick::packed::{Config, Searcher};
 
 use super::root_module::{is_json_file, is_module_file};
 
@@ -34,11 +34,11 @@ pub enum FileClass {
 
 /// Endings of files that hold prose or no text at all.
 const SKIPPED: &[&str] = &[
-    "md", "mdx", "markdown", "rst", "adoc", "txt", "html", "htm", "css", "svg", "png", "jpg", "jpeg", "gif", "ico",
-    "webp", "pdf", "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "tar", "jar", "war", "class", "so", "a", "o",
-    "dll", "dylib", "exe", "bin", "wasm", "woff", "woff2", "ttf", "otf", "eot", "mp3", "mp4", "mov", "avi", "pyc",
-    "sum", "lock", "map", "csv", "tsv", "parquet", "sqlite", "db", "pem", "crt", "key", "gpg", "drawio", "tfstate",
-    "tfplan", "diff", "patch", "log",
+    "md", "mdx", "markdown", "rst", "adoc", "txt", "html", "htm", "css", "svg", "png", "jpg", "jpeg", "gif",
+    "ico", "webp", "pdf", "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "tar", "jar", "war", "class", "so",
+    "a", "o", "dll", "dylib", "exe", "bin", "wasm", "woff", "woff2", "ttf", "otf", "eot", "mp3", "mp4",
+    "mov", "avi", "pyc", "sum", "lock", "map", "csv", "tsv", "parquet", "sqlite", "db", "pem", "crt", "key",
+    "gpg", "drawio", "tfstate", "tfplan", "diff", "patch", "log",
 ];
 
 /// What a file of this shown path could hold.
@@ -87,14 +87,35 @@ impl FileClass {
 
 /// What must be among the bytes of a module file for it to matter.
 const MODULE_NEEDLES: &[&[u8]] = &[
-    b"backend", b"cloud", b"state_store", b"required_version", b"terraform_remote_state", b"dynamodb", b"tfstate",
-    b"\"./", b"\"../", b"lockshift:", b"LockID",
+    b"backend",
+    b"cloud",
+    b"state_store",
+    b"required_version",
+    b"terraform_remote_state",
+    b"dynamodb",
+    b"tfstate",
+    b"\"./",
+    b"\"../",
+    b"lockshift:",
+    b"LockID",
 ];
 
 /// What must be among the bytes of any other file.
 const OTHER_NEEDLES: &[&[u8]] = &[
-    b"backend", b"dynamodb", b"use_lockfile", b"useLockfile", b"lock_table", b"remote_state", b"terraform",
-    b"TERRAFORM", b"TF_", b"tofu", b"terragrunt", b"tfstate", b"LockID", b"lock=false",
+    b"backend",
+    b"dynamodb",
+    b"use_lockfile",
+    b"useLockfile",
+    b"lock_table",
+    b"remote_state",
+    b"terraform",
+    b"TERRAFORM",
+    b"TF_",
+    b"tofu",
+    b"terragrunt",
+    b"tfstate",
+    b"LockID",
+    b"lock=false",
 ];
 
 /// Finds whether any needle is among the bytes, by SIMD where the machine has it.
@@ -105,7 +126,7 @@ pub struct Prefilter {
 
 impl Default for Prefilter {
     fn default() -> Self {
-        let build = |needles: &[&[u8]]| SearcherBuilder::new().extend(needles).build();
+        let build = |needles: &[&[u8]]| Config::new().builder().extend(needles).build();
         Self { module: build(MODULE_NEEDLES), other: build(OTHER_NEEDLES) }
     }
 }

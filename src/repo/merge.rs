@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{FileFacts, FileId, Tool, VersionPin, dir_of};
 use super::inventory::{
-    EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile, Unattributed,
+    EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
+    Unattributed,
 };
 use super::owners::Owners;
 use super::partial::{self, Choice};
@@ -160,7 +161,8 @@ impl<'a> Builder<'a> {
                 }
             }
             for (call_at, call) in file.calls.iter().enumerate() {
-                let flags: Vec<usize> = call.config_flags.iter().map(|flag| self.push(flag, ignored)).collect();
+                let flags: Vec<usize> =
+                    call.config_flags.iter().map(|flag| self.push(flag, ignored)).collect();
                 if !flags.is_empty() {
                     self.flags.insert((at, call_at), flags);
                 }
@@ -219,10 +221,17 @@ impl<'a> Builder<'a> {
             .facts
             .files
             .iter()
-            .filter_map(|(id, file)| Some(terragrunt::File { path: &id.path, facts: file.terragrunt.as_ref()? }))
+            .filter_map(|(id, file)| {
+                Some(terragrunt::File { path: &id.path, facts: file.terragrunt.as_ref()? })
+            })
             .collect();
-        let module_dirs: BTreeSet<&str> =
-            self.facts.files.iter().filter(|(_, file)| file.module.is_some()).map(|(id, _)| id.dir()).collect();
+        let module_dirs: BTreeSet<&str> = self
+            .facts
+            .files
+            .iter()
+            .filter(|(_, file)| file.module.is_some())
+            .map(|(id, _)| id.dir())
+            .collect();
         let has_module_files = |dir: &str| module_dirs.contains(dir);
         let tree = terragrunt::Tree { repo_prefix: None, has_module_files: &has_module_files };
         terragrunt::merge(&files, tree).units
@@ -252,7 +261,8 @@ impl<'a> Builder<'a> {
                 }
                 let nothing = [Choice::default()];
                 for choice in if own.is_empty() { &nothing[..] } else { own } {
-                    let layers: Vec<usize> = std::iter::once(block).chain(choice.sources.iter().copied()).collect();
+                    let layers: Vec<usize> =
+                        std::iter::once(block).chain(choice.sources.iter().copied()).collect();
                     self.accounted.extend(layers.iter().chain(&winner.shadowed));
                     let label = choice.label.clone();
                     backends.push(root_module::effective(
@@ -287,7 +297,9 @@ impl<'a> Builder<'a> {
     fn refuse_invalid(&mut self, layers: &[usize]) {
         let mut found = Vec::new();
         for source in layers.iter().filter_map(|index| self.inventory.sources.get(*index)) {
-            found.extend(source.settings.iter().filter_map(|setting| root_module::invalid_value(source, setting)));
+            found.extend(
+                source.settings.iter().filter_map(|setting| root_module::invalid_value(source, setting)),
+            );
         }
         for problem in found {
             if !self.inventory.problems.contains(&problem) {
@@ -306,15 +318,20 @@ impl<'a> Builder<'a> {
             let sources: Vec<usize> = unit.sources.iter().filter_map(global).collect();
             let shadowed: Vec<usize> = unit.shadowed.iter().filter_map(global).collect();
             let generated = sources.iter().any(|index| {
-                self.inventory.sources.get(*index).is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
+                self.inventory
+                    .sources
+                    .get(*index)
+                    .is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
             });
             let view = unit.local_source.as_deref().and_then(|dir| dirs.get(dir));
-            let block = view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
+            let block =
+                view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
             self.accounted.extend(all.iter().chain(&shadowed));
             let mut backend = {
                 let none = Vec::new();
-                let under = block.and_then(|index| self.inventory.sources.get(index)).map_or(&none, |s| &s.settings);
+                let under =
+                    block.and_then(|index| self.inventory.sources.get(index)).map_or(&none, |s| &s.settings);
                 let unit_settings = || unit.settings.iter().map(|(setting, _)| setting);
                 let merged: Vec<(usize, &Setting)> = under
                     .iter()
@@ -360,7 +377,8 @@ impl<'a> Builder<'a> {
         } else {
             Engine::Any
         };
-        let winner = view.map(|view| if engine == Engine::OpenTofu { &view.opentofu } else { &view.terraform });
+        let winner =
+            view.map(|view| if engine == Engine::OpenTofu { &view.opentofu } else { &view.terraform });
         let required = match winner {
             Some(winner) => winner.required_versions.clone(),
             None => Vec::new(),
@@ -423,7 +441,11 @@ impl<'a> Builder<'a> {
             let scope = self.facts.scopes.get(dir_of(&source.place.file)).unwrap_or(&no_scope);
             let merged = root_module::merge(&[source]);
             let settings = Settings { merged: &merged, scope };
-            let table = settings.text("dynamodb_table");
+            // A `config` that is no plain object could name a table.
+            let table = match settings.text("config") {
+                Knowable::Unknown(why) => Knowable::Unknown(why),
+                _ => settings.text("dynamodb_table"),
+            };
             let reader = Reader {
                 name: source.label.clone().unwrap_or_default(),
                 place: source.place.clone(),
@@ -482,7 +504,8 @@ impl<'a> Builder<'a> {
         }
         match source.kind {
             SourceKind::Backend | SourceKind::BackendOverride => {
-                let other = view.and_then(|view| view.terraform.other.clone().or(view.opentofu.other.clone()));
+                let other =
+                    view.and_then(|view| view.terraform.other.clone().or(view.opentofu.other.clone()));
                 match other {
                     Some(other) => format!("this directory uses `{other}`: the s3 block does not count"),
                     None => "a Terragrunt unit replaces this block".to_owned(),
@@ -507,7 +530,9 @@ impl<'a> Builder<'a> {
             root.owners = owners.owners_of(&root.path);
         }
         let inventory = &mut self.inventory;
-        inventory.problems.sort_by(|a, b| (&a.place, a.kind, &a.message).cmp(&(&b.place, b.kind, &b.message)));
+        inventory
+            .problems
+            .sort_by(|a, b| (&a.place, a.kind, &a.message).cmp(&(&b.place, b.kind, &b.message)));
         inventory.problems.dedup();
         inventory.readers.sort_by(|a, b| a.place.cmp(&b.place));
         inventory.lock_tables.sort_by(|a, b| a.place.cmp(&b.place));

@@ -5,7 +5,7 @@ use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::Editability;
-use super::syntax::{atmos, aws, cdktf, hcl, heredoc, json, pins, shell, template, terragrunt, terramate};
+use super::syntax::{atmos, aws, hcl, heredoc, json, pins, shell, template, terragrunt, terramate};
 use super::text::{Place, Text};
 
 /// The header of a file that git-crypt holds locked.
@@ -43,7 +43,8 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             if terragrunt_matters(&read) || problems.is_empty() {
                 facts.terragrunt = Some(read);
             }
-            facts.problems = if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
+            facts.problems =
+                if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
             facts.calls = shell::read_calls(path, text);
             read_flat(path, text, &mut facts);
         }
@@ -76,7 +77,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             facts.calls = shell::read_calls(path, text);
         }
         FileClass::Other => {
-            facts.sources = cdktf::read_cdktf_source(path, text);
+            // cdktf
             read_script(path, text, &mut facts);
         }
         FileClass::Skip => return None,
@@ -93,7 +94,8 @@ fn locked(path: &str) -> FileFacts {
     let problem = Problem {
         kind: ProblemKind::Encrypted,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
-        message: "the file is locked by git-crypt; unlock it and scan again, what it sets is not known".to_owned(),
+        message: "the file is locked by git-crypt; unlock it and scan again, what it sets is not known"
+            .to_owned(),
     };
     FileFacts { problems: vec![problem], ..FileFacts::default() }
 }
@@ -139,7 +141,8 @@ fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
     for at in memchr::memmem::find_iter(text.bytes(), MARK) {
         let line = text.line_span(at);
         let before = text.bytes().get(line.start..at).unwrap_or_default();
-        let in_comment = ["#", "//", "/*", ";"].iter().any(|mark| memchr::memmem::find(before, mark.as_bytes()).is_some());
+        let in_comment =
+            ["#", "//", "/*", ";"].iter().any(|mark| memchr::memmem::find(before, mark.as_bytes()).is_some());
         let rest = text.bytes().get(at + MARK.len()..line.end).unwrap_or_default();
         let rest = String::from_utf8_lossy(rest);
         let (true, Some((rule, reason))) = (in_comment, rest.split_once(']')) else { continue };

@@ -17,7 +17,9 @@ use super::root_module::is_module_file;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
 use super::text::{Place, Text};
-use super::walk::{self, Candidate, Progress, WalkError, WalkOptions};
+use super::walk::{self, Candidate, WalkOptions};
+
+pub use super::walk::{Progress, Silent, WalkError as ScanError};
 
 /// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
 const MAX_FILE: usize = 64 * 1024 * 1024;
@@ -42,7 +44,7 @@ pub struct ScanOptions {
 /// # Errors
 /// A path that is not there, an exclude glob that can't be read. What can't be read further down is a problem in
 /// the inventory.
-pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, WalkError> {
+pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
     let paths = if options.paths.is_empty() { vec![PathBuf::from(".")] } else { options.paths.clone() };
     let walk_options = WalkOptions {
         paths: paths.clone(),
@@ -52,7 +54,8 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
     };
     let filter = Prefilter::default();
     let visit = |file: &Candidate<'_>| visit(file, &filter);
-    let mut walked = walk::walk(&walk_options, &|name| class_of(name, name).counts_when_ignored(), progress, &visit)?;
+    let mut walked =
+        walk::walk(&walk_options, &|name| class_of(name, name).counts_when_ignored(), progress, &visit)?;
     read_named_config_files(&mut walked.kept);
     let scopes = read_scopes(&walked.kept);
     let owners = read_owners(&paths);
@@ -111,11 +114,8 @@ fn too_large(path: &str) -> Problem {
 /// Any file can be given to `-backend-config`, whatever its name: those that a call names and that the walk did
 /// not take for one are read now.
 fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
-    let known: BTreeSet<String> = kept
-        .iter()
-        .filter(|(_, facts)| !facts.sources.is_empty())
-        .map(|(id, _)| id.path.clone())
-        .collect();
+    let known: BTreeSet<String> =
+        kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.clone()).collect();
     let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
     for (id, facts) in kept.iter() {
         for call in &facts.calls {
@@ -134,8 +134,11 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
     for (shown, os_path) in wanted {
         let Ok(bytes) = fs::read(&os_path) else { continue };
         let text = Text::new(&bytes);
-        let (source, problems) =
-            if shown.ends_with(".json") { json::read_flat_json(&shown, text) } else { hcl::read_flat(&shown, text) };
+        let (source, problems) = if shown.ends_with(".json") {
+            json::read_flat_json(&shown, text)
+        } else {
+            hcl::read_flat(&shown, text)
+        };
         match kept.binary_search_by(|(id, _)| id.path.as_str().cmp(&shown)) {
             Ok(at) => {
                 if let Some((_, facts)) = kept.get_mut(at) {
@@ -163,7 +166,9 @@ fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String
     let mut places = Vec::new();
     for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
         for dir in [call_dir.unwrap_or("."), "."] {
-            let (Some(shown_dir), os_dir) = (merge::resolve(shown_base, dir), os_base.join(dir)) else { continue };
+            let (Some(shown_dir), os_dir) = (merge::resolve(shown_base, dir), os_base.join(dir)) else {
+                continue;
+            };
             let Some(shown) = merge::resolve(&shown_dir, file) else { continue };
             places.push((shown, os_dir.join(file)));
         }

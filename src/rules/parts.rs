@@ -94,6 +94,6 @@ pub(super) fn may_lock_file(value: &Value) -> bool {
         Value::Bool(on) => *on,
         Value::Text(text) => matches!(text.as_str(), "true" | "1"),
         Value::Unknown { .. } => true,
-        Value::Null | Value::Number(_) | Value::Secret => false,
+        Value::Null | Value::Number(_) | Value::Secret | Value::Object => false,
     }
 }

@@ -9,7 +9,7 @@ use crate::repo::inventory::{
 };
 use crate::repo::setting::{Setting, Value};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
-use crate::repo::text::{Place, Span};
+use crate::repo::text::{Place, Position, Span};
 
 pub(super) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
@@ -37,6 +37,7 @@ pub(super) fn source(kind: SourceKind, file: &str, line: usize, settings: &[(&st
         .iter()
         .map(|(name, value)| Setting {
             name: (*name).to_owned(),
+            at: Position { line, column: 1 },
             span,
             name_span: span,
             value_span: span,
@@ -53,6 +54,7 @@ pub(super) fn source(kind: SourceKind, file: &str, line: usize, settings: &[(&st
         settings,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
     }
 }
 

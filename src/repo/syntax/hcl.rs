@@ -247,7 +247,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
             let unknown = config.map(|config| {
                 let expression = expression::one_line(&text.lossy(config.value_span));
                 let reason = "`config` is not a plain object".to_owned();
-                setting(text, "dynamodb_table", config, Value::Unknown { expression, reason })
+                setting(text, "config", config, Value::Unknown { expression, reason })
             });
             let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
             (unknown.into_iter().collect(), editability)
@@ -497,7 +497,7 @@ mod tests {
         assert_eq!(facts.local_modules[0].1, "../mod");
         assert_eq!(facts.readers.len(), 2);
         assert_eq!(facts.readers[0].setting("dynamodb_table").unwrap().value, Value::Text("t".into()));
-        assert!(facts.readers[1].setting("dynamodb_table").unwrap().value.is_unknown());
+        assert!(facts.readers[1].setting("config").unwrap().value.is_unknown());
         assert!(!facts.readers[1].editability.is_safe());
     }
 
