@@ -1,4 +1,6 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
+mod terragrunt_arguments;
+mod terragrunt_json;
 
 pub mod atmos;
 pub mod aws;
