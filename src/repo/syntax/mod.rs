@@ -15,6 +15,4 @@ pub mod positions;
 pub mod shell;
 pub mod template;
 pub mod terragrunt;
-mod terragrunt_arguments;
-mod terragrunt_json;
 pub mod terramate;
