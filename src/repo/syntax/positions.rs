@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::repo::text::{BOM, Position, Text};
+use crate::repo::text::{BOM, Place, Position, Text};
 
 /// Answers in order are cheap: each starts where the last one ended. A file of one long line with 100,000
 /// settings would otherwise cost its length for each of them.
@@ -21,13 +21,36 @@ impl<'a> Positions<'a> {
         Self { text, utf8, last: Cell::new((start, Position { line: 1, column: 1 })) }
     }
 
+    /// The text itself.
+    pub fn text(&self) -> Text<'a> {
+        self.text
+    }
+
+    /// The place of a byte offset in the file called `file`.
+    pub fn place(&self, file: &str, offset: usize) -> Place {
+        Place::new(file, self.of(offset))
+    }
+
     /// Line and column of a byte offset that begins a character; past the end is the end.
     pub fn of(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.bytes().len());
         let (from, mut at) = self.last.get();
-        let Some(between) = self.text.bytes().get(from..offset).filter(|_| self.utf8) else {
+        let Some(between) = self.text.bytes().get(from..offset) else {
             return self.text.position(offset);
         };
+        if !self.utf8 {
+            // Characters can't be counted on from the last answer: the line is looked at from its start.
+            let line = self.text.line_span(offset).start;
+            let head = self.text.bytes().get(line..offset).unwrap_or_default();
+            at.line += memchr::memchr_iter(b'\n', between).count();
+            at.column = std::str::from_utf8(head).map_or(head.len(), |head| head.chars().count()) + 1;
+            if line == 0 && head.starts_with(BOM) {
+                at.column =
+                    at.column.saturating_sub(if std::str::from_utf8(head).is_ok() { 1 } else { BOM.len() });
+            }
+            self.last.set((offset, at));
+            return at;
+        }
         let mut tail = between;
         if let Some(newline) = memchr::memrchr(b'\n', between) {
             at.line += memchr::memchr_iter(b'\n', between).count();
