@@ -50,7 +50,8 @@ pub fn class_of(path: &str, name: &str) -> FileClass {
         }
         return if is_json_file(name) { FileClass::ModuleJson } else { FileClass::Module };
     }
-    if super::syntax::pins::may_hold_pins(path) && !name.ends_with(".yml") && !name.ends_with(".yaml") {
+    // `.tool-versions`, `mise.toml`, …: no needle but a tool's name could be asked of them.
+    if (name.starts_with('.') || name.ends_with(".toml")) && super::syntax::pins::may_hold_pins(path) {
         return FileClass::Pin;
     }
     if super::syntax::terramate::is_terramate(path) {

@@ -12,7 +12,6 @@ use super::owners::Owners;
 use super::partial::{self, Choice};
 use super::problem::Problem;
 use super::root_module::{self, ModuleFile, Settings, Winner};
-use super::setting::Setting;
 use super::source::{Source, SourceKind};
 use super::syntax::expression::Scope;
 use super::terragrunt::{self, Unit};
@@ -70,13 +69,12 @@ pub fn resolve(base: &str, path: &str) -> Option<String> {
 }
 
 /// What one directory's module files come to, for each program.
-struct DirView<'a> {
+struct DirView {
     terraform: Winner,
     opentofu: Winner,
-    files: Vec<ModuleFile<'a>>,
 }
 
-impl DirView<'_> {
+impl DirView {
     /// The engines that see an s3 backend here, each with what it sees.
     fn views(&self) -> Vec<(Engine, &Winner)> {
         if self.terraform.s3 == self.opentofu.s3 {
@@ -170,7 +168,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn winners(&mut self) -> BTreeMap<String, DirView<'a>> {
+    fn winners(&mut self) -> BTreeMap<String, DirView> {
         let mut dirs: BTreeMap<String, Vec<ModuleFile<'a>>> = BTreeMap::new();
         for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
             if let Some(facts) = &file.module {
@@ -188,12 +186,12 @@ impl<'a> Builder<'a> {
             self.inventory.problems.extend(terraform.problems.iter().cloned());
             let only_tofu = opentofu.problems.iter().filter(|problem| !terraform.problems.contains(problem));
             self.inventory.problems.extend(only_tofu.cloned());
-            views.insert(dir, DirView { terraform, opentofu, files });
+            views.insert(dir, DirView { terraform, opentofu });
         }
         views
     }
 
-    fn attribute(&mut self, dirs: &BTreeMap<String, DirView<'a>>) -> BTreeMap<String, Vec<Choice>> {
+    fn attribute(&mut self, dirs: &BTreeMap<String, DirView>) -> BTreeMap<String, Vec<Choice>> {
         let mut roots = Vec::new();
         for (path, view) in dirs {
             let Some((_, winner)) = view.views().into_iter().next() else { continue };
@@ -239,7 +237,7 @@ impl<'a> Builder<'a> {
 
     fn terraform_roots(
         &mut self,
-        dirs: &BTreeMap<String, DirView<'a>>,
+        dirs: &BTreeMap<String, DirView>,
         choices: &BTreeMap<String, Vec<Choice>>,
         units: &[Unit],
     ) {
@@ -284,7 +282,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a directory's block names its bucket and key itself.
-    fn is_complete(&self, view: &DirView<'_>) -> bool {
+    fn is_complete(&self, view: &DirView) -> bool {
         view.views().iter().any(|(_, winner)| {
             winner
                 .s3
@@ -308,8 +306,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView<'a>>, units: Vec<Unit>) {
-        let no_scope = Scope::default();
+    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView>, units: Vec<Unit>) {
         for unit in units {
             if unit.other_backend.is_some() || (unit.sources.is_empty() && unit.unknown.is_none()) {
                 continue;
@@ -328,28 +325,8 @@ impl<'a> Builder<'a> {
                 view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
             self.accounted.extend(all.iter().chain(&shadowed));
-            let mut backend = {
-                let none = Vec::new();
-                let under =
-                    block.and_then(|index| self.inventory.sources.get(index)).map_or(&none, |s| &s.settings);
-                let unit_settings = || unit.settings.iter().map(|(setting, _)| setting);
-                let merged: Vec<(usize, &Setting)> = under
-                    .iter()
-                    .filter(|have| !unit_settings().any(|setting| setting.name == have.name))
-                    .chain(unit_settings())
-                    .map(|setting| (0, setting))
-                    .collect();
-                let settings = Settings { merged: &merged, scope: &no_scope };
-                root_module::backend_of(
-                    &settings,
-                    root_module::source_refs(&self.inventory.sources, &all, &shadowed),
-                    Vec::new(),
-                    Engine::Any,
-                )
-            };
-            if let Some(why) = &unit.unknown {
-                forget(&mut backend, why);
-            }
+            let backend =
+                terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
             self.refuse_invalid(&all);
             let view = dirs.get(&unit.path);
             let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
@@ -366,7 +343,7 @@ impl<'a> Builder<'a> {
         path: &str,
         kind: RootKind,
         backends: Vec<EffectiveBackend>,
-        view: Option<&DirView<'a>>,
+        view: Option<&DirView>,
         unit_pins: &[VersionPin],
     ) -> RootModule {
         let only = |engine| backends.iter().all(|backend| backend.engine == engine);
@@ -460,7 +437,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView<'a>>) {
+    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView>) {
         let no_scope = Scope::default();
         let mut found = Vec::new();
         for (index, source) in self.inventory.sources.iter().enumerate() {
@@ -498,7 +475,7 @@ impl<'a> Builder<'a> {
         block.is_some_and(|block| block.backend_type == "s3")
     }
 
-    fn reason(&self, index: usize, source: &Source, view: Option<&DirView<'_>>) -> String {
+    fn reason(&self, index: usize, source: &Source, view: Option<&DirView>) -> String {
         if let Some(reason) = self.reasons.get(&index) {
             return reason.clone();
         }
@@ -541,16 +518,6 @@ impl<'a> Builder<'a> {
         inventory.ignores.sort_by(|a, b| a.place.cmp(&b.place));
         self.inventory
     }
-}
-
-/// A backend of which nothing can be told.
-fn forget(backend: &mut EffectiveBackend, why: &str) {
-    let unknown = || Knowable::Unknown(why.to_owned());
-    for value in [&mut backend.bucket, &mut backend.key, &mut backend.region, &mut backend.dynamodb_table] {
-        *value = unknown();
-    }
-    backend.use_lockfile = Knowable::Unknown(why.to_owned());
-    backend.mode = LockMode::Unknown;
 }
 
 #[cfg(test)]

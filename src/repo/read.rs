@@ -5,7 +5,7 @@ use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::Editability;
-use super::syntax::{atmos, aws, hcl, heredoc, json, pins, shell, template, terragrunt, terramate};
+use super::syntax::{atmos, aws, cdktf, hcl, heredoc, json, pins, shell, template, terragrunt, terramate};
 use super::text::{Place, Text};
 
 /// The header of a file that git-crypt holds locked.
@@ -40,7 +40,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
         }
         FileClass::Hcl if terragrunt::is_terragrunt(path) => {
             let (read, problems) = terragrunt::read_terragrunt(path, text);
-            if terragrunt_matters(&read) || problems.is_empty() {
+            if !read.is_empty() {
                 facts.terragrunt = Some(read);
             }
             facts.problems =
@@ -77,7 +77,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             facts.calls = shell::read_calls(path, text);
         }
         FileClass::Other => {
-            // cdktf
+            facts.sources = cdktf::read_cdktf_source(path, text);
             read_script(path, text, &mut facts);
         }
         FileClass::Skip => return None,
@@ -102,10 +102,6 @@ fn locked(path: &str) -> FileFacts {
 
 fn mentions_lock(bytes: &[u8]) -> bool {
     LOCK_WORDS.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
-}
-
-fn terragrunt_matters(facts: &super::facts::TerragruntFacts) -> bool {
-    *facts != super::facts::TerragruntFacts::default()
 }
 
 /// A file that could be given to `-backend-config`. One that can't be read is a problem only when its name or a

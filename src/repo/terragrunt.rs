@@ -408,10 +408,11 @@ pub fn opaque(source: &Source) -> Option<&Setting> {
     })
 }
 
-/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`sources`] stands there.
-pub fn effective(unit: &Unit, sources: &[Source], index: &[usize]) -> EffectiveBackend {
+/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`sources`] stands
+/// there; `block` is the module's own backend block, which the unit's settings are merged onto.
+pub fn effective(unit: &Unit, sources: &[Source], index: &[usize], block: Option<usize>) -> EffectiveBackend {
     let place = |source: &usize| index.get(*source).copied();
-    let mut resolved = Vec::new();
+    let mut resolved: Vec<Source> = block.and_then(|at| sources.get(at).cloned()).into_iter().collect();
     for source in &unit.sources {
         let Some(found) = place(source).and_then(|at| sources.get(at)) else { continue };
         let settings =
@@ -432,12 +433,9 @@ pub fn effective(unit: &Unit, sources: &[Source], index: &[usize]) -> EffectiveB
         backend.dynamodb_table = unknown();
         backend.use_lockfile = Knowable::Unknown(reason.clone());
     }
-    let counted = unit.sources.iter().map(|source| (source, false));
-    let hidden = unit.shadowed.iter().map(|source| (source, true));
-    backend.sources = counted
-        .chain(hidden)
-        .filter_map(|(source, shadowed)| root_module::source_ref(sources, place(source)?, shadowed))
-        .collect();
+    let counted: Vec<usize> = block.into_iter().chain(unit.sources.iter().filter_map(place)).collect();
+    let hidden: Vec<usize> = unit.shadowed.iter().filter_map(place).collect();
+    backend.sources = root_module::source_refs(sources, &counted, &hidden);
     backend
 }
 

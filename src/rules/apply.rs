@@ -77,32 +77,60 @@ fn unused<'a>(inventory: &'a Inventory, used: &'a BTreeSet<usize>) -> impl Itera
             works && !used.contains(index)
         })
         .map(|(_, ignore)| {
-            let message = format!("there is no `{}` on this line or the next", ignore.rule);
+            let message = format!("there is no `{}` here for it to silence", ignore.rule);
             let help = "remove it, or move it to the line that the finding names".to_owned();
             let finding = IGNORE_UNUSED.finding(&ignore.place.file, ignore.place.clone(), message);
             Finding { help: Some(help), ..finding }
         })
 }
 
-/// Inline ignores by file, line and rule. One covers its own line and the next.
+/// Inline ignores by file and rule. One covers its own line and the next; where a backend (or any other source)
+/// begins on one of these, it covers all of that source's settings.
 struct Inline<'a> {
-    at: BTreeMap<(&'a str, usize, &'a str), (usize, &'a str)>,
+    at: BTreeMap<(&'a str, &'a str), Vec<Cover<'a>>>,
+}
+
+/// Lines that one ignore covers, both included.
+struct Cover<'a> {
+    first: usize,
+    last: usize,
+    index: usize,
+    reason: &'a str,
 }
 
 impl<'a> Inline<'a> {
     fn of(inventory: &'a Inventory) -> Self {
-        let reasoned = inventory.ignores.iter().enumerate().filter(|(_, it)| !it.reason.trim().is_empty());
-        let at = reasoned
-            .map(|(index, it)| {
-                ((it.place.file.as_str(), it.place.line, it.rule.as_str()), (index, it.reason.trim()))
-            })
-            .collect();
+        let mut at: BTreeMap<_, Vec<Cover<'a>>> = BTreeMap::new();
+        if inventory.ignores.is_empty() {
+            return Self { at };
+        }
+        // The last line with a setting, for each line on which a source begins.
+        let mut ends: BTreeMap<(&str, usize), usize> = BTreeMap::new();
+        for source in &inventory.sources {
+            let last = source.settings.iter().map(|setting| setting.at.line).max().unwrap_or_default();
+            let end = ends.entry((source.place.file.as_str(), source.place.line)).or_default();
+            *end = last.max(*end);
+        }
+        for (index, it) in inventory.ignores.iter().enumerate() {
+            let reason = it.reason.trim();
+            if reason.is_empty() {
+                continue;
+            }
+            let (file, first) = (it.place.file.as_str(), it.place.line);
+            let next = first.saturating_add(1);
+            let end = |line| ends.get(&(file, line)).copied().unwrap_or_default();
+            let last = next.max(end(first)).max(end(next));
+            at.entry((file, it.rule.as_str())).or_default().push(Cover { first, last, index, reason });
+        }
         Self { at }
     }
 
     fn covering(&self, finding: &Finding) -> Option<(usize, &'a str)> {
-        let at = |line| self.at.get(&(finding.place.file.as_str(), line, finding.rule.as_str())).copied();
-        at(finding.place.line).or_else(|| at(finding.place.line.checked_sub(1)?))
+        let covers = self.at.get(&(finding.place.file.as_str(), finding.rule.as_str()))?;
+        let line = finding.place.line;
+        // The nearest one above answers.
+        let covering = covers.iter().filter(|cover| (cover.first..=cover.last).contains(&line));
+        covering.max_by_key(|cover| cover.first).map(|cover| (cover.index, cover.reason))
     }
 }
 
@@ -141,8 +169,8 @@ mod tests {
         assert_eq!(
             said(&check(&inventory(), &Config::default(), today())),
             [
-                ("a/main.tf:4:1".to_owned(), "dynamodb-only", Severity::Medium, None),
-                ("b/main.tf:4:1".to_owned(), "dynamodb-only", Severity::Medium, None),
+                ("a/main.tf:7:3".to_owned(), "dynamodb-only", Severity::Medium, None),
+                ("b/main.tf:7:3".to_owned(), "dynamodb-only", Severity::Medium, None),
             ]
         );
     }
@@ -168,16 +196,18 @@ mod tests {
         assert_eq!(
             said(&findings).into_iter().map(|(at, rule, _, ignored)| (at, rule, ignored)).collect::<Vec<_>>(),
             [
-                ("a/main.tf:4:1".to_owned(), "dynamodb-only", None),
-                ("b/main.tf:4:1".to_owned(), "dynamodb-only", None),
+                ("a/main.tf:7:3".to_owned(), "dynamodb-only", None),
+                ("b/main.tf:7:3".to_owned(), "dynamodb-only", None),
                 ("lockshift.toml:2:8".to_owned(), "ignore-expired", None),
             ]
         );
     }
 
     #[test]
-    fn an_inline_ignore_covers_its_own_line_and_the_next() {
-        for (line, covers) in [(2, false), (3, true), (4, true), (5, false)] {
+    fn an_inline_ignore_covers_its_line_the_next_and_a_block_that_begins_there() {
+        // The block begins on line 4, its table stands on line 7.
+        for (line, covers) in [(2, false), (3, true), (4, true), (5, false), (6, true), (7, true), (8, false)]
+        {
             let mut inventory = inventory();
             inventory.ignores.push(inline("a/main.tf", line, "dynamodb-only", "frozen"));
             let findings = check(&inventory, &Config::default(), today());
@@ -198,7 +228,7 @@ mod tests {
             let findings = check(&inventory, &Config::default(), today());
             assert_eq!(findings.len(), 3);
             assert!(findings.iter().all(|f| f.ignored.is_none()), "{rule}");
-            assert_eq!(findings[0].rule, said_too);
+            assert!(findings.iter().any(|f| f.rule == said_too), "{said_too}");
         }
     }
 

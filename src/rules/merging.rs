@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::{
-    LOCKFILE, TABLE, backends, called, deciding, may_lock_file, may_lock_table, place_of, place_of_root,
-    quoted, source,
+    LOCKFILE, TABLE, backends, called, deciding, may_lock_file, may_lock_table, place_in, place_of,
+    place_of_root, quoted, source,
 };
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
@@ -102,7 +102,7 @@ fn mixed_backend_config(inventory: &Inventory) -> Vec<Finding> {
 fn still_dual(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (root, backend) in backends(inventory).filter(|(_, backend)| backend.mode == LockMode::Dual) {
-        let (Some((table, _)), Some((lockfile, _))) =
+        let (Some((table, setting)), Some((lockfile, _))) =
             (deciding(inventory, backend, TABLE), deciding(inventory, backend, LOCKFILE))
         else {
             continue;
@@ -119,7 +119,7 @@ fn still_dual(inventory: &Inventory) -> Vec<Finding> {
         let help = "take the table out of this source, too, once the final phase is due";
         findings.push(Finding {
             help: Some(help.to_owned()),
-            ..STILL_DUAL.finding(&root.path, place_of(table), message)
+            ..STILL_DUAL.finding(&root.path, place_in(table, setting), message)
         });
     }
     findings
@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn a_table_that_comes_back_from_another_source() {
         let split = vec![block("a/main.tf", 1, &[lockfile()]), file("a/prod", &[table()])];
-        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![split]).done()), ["a/prod:1:1"]);
+        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![split]).done()), ["a/prod:2:3"]);
         let other_way = vec![block("a/main.tf", 1, &[table()]), file("a/prod", &[lockfile()])];
-        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![other_way]).done()), ["a/main.tf:1:1"]);
+        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![other_way]).done()), ["a/main.tf:2:3"]);
         let together = vec![block("a/main.tf", 1, &[lockfile(), table()]), file("a/prod", &[])];
         assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![together]).done()), [""; 0]);
     }

@@ -34,8 +34,8 @@ pub(super) fn deciding<'a>(
     })
 }
 
-/// Where a finding about these settings belongs: the source that decides about them, else the backend's first
-/// source, else the root module's directory.
+/// Where a finding about these settings belongs: the setting that decides, else the backend's first source, else the
+/// root module's directory.
 pub(super) fn place(
     inventory: &Inventory,
     root: &RootModule,
@@ -43,7 +43,7 @@ pub(super) fn place(
     names: &[&str],
 ) -> Place {
     deciding(inventory, backend, names)
-        .map(|(at, _)| place_of(at))
+        .map(|(at, setting)| place_in(at, setting))
         .or_else(|| backend.sources.iter().find(|at| !at.shadowed).map(place_of))
         .unwrap_or_else(|| place_of_root(root))
 }
@@ -51,6 +51,11 @@ pub(super) fn place(
 /// The place of a reference.
 pub(super) fn place_of(at: &SourceRef) -> Place {
     Place { file: at.file.clone(), line: at.line, column: at.column }
+}
+
+/// The place of a setting in the source that is referred to.
+pub(super) fn place_in(at: &SourceRef, setting: &Setting) -> Place {
+    Place::new(&at.file, setting.at)
 }
 
 /// The place of a root module of which nothing nearer is known.

@@ -1,5 +1,5 @@
 //! Problems as rules. What hid something stays a problem: it has a page, and can't be switched off. What Terraform
-//! itself would refuse becomes a finding.
+//! itself would refuse, and what hides nothing, becomes a finding.
 
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
@@ -36,10 +36,10 @@ pub static ENCRYPTED: Rule = Rule {
 /// A link that leads back.
 pub static SYMLINK_LOOP: Rule = Rule {
     id: "symlink-loop",
-    severity: Severity::High,
+    severity: Severity::Low,
     summary: "a symbolic link leads back to one of its parents",
     page: include_str!("../../docs/rules/symlink-loop.md"),
-    check: Check::Unread,
+    check: Check::Inventory(symlink_loop),
 };
 
 /// A file beyond the limit.
@@ -92,7 +92,7 @@ pub(super) fn rule_of(kind: ProblemKind) -> &'static Rule {
     }
 }
 
-fn refused(inventory: &Inventory, kind: ProblemKind) -> Vec<Finding> {
+fn found(inventory: &Inventory, kind: ProblemKind) -> Vec<Finding> {
     inventory
         .problems
         .iter()
@@ -101,16 +101,20 @@ fn refused(inventory: &Inventory, kind: ProblemKind) -> Vec<Finding> {
         .collect()
 }
 
+fn symlink_loop(inventory: &Inventory) -> Vec<Finding> {
+    found(inventory, ProblemKind::SymlinkLoop)
+}
+
 fn duplicate_backend(inventory: &Inventory) -> Vec<Finding> {
-    refused(inventory, ProblemKind::DuplicateBackend)
+    found(inventory, ProblemKind::DuplicateBackend)
 }
 
 fn backend_and_cloud(inventory: &Inventory) -> Vec<Finding> {
-    refused(inventory, ProblemKind::BackendAndCloud)
+    found(inventory, ProblemKind::BackendAndCloud)
 }
 
 fn invalid_value(inventory: &Inventory) -> Vec<Finding> {
-    refused(inventory, ProblemKind::InvalidValue)
+    found(inventory, ProblemKind::InvalidValue)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
 use crate::repo::inventory::{Inventory, Knowable, LockMode};
 use crate::repo::source::SourceKind;
+use crate::repo::text::Place;
 
 /// Old names, and names that are dead without a table.
 pub static DEPRECATED_SETTING: Rule = Rule {
@@ -60,27 +61,20 @@ fn deprecated_setting(inventory: &Inventory) -> Vec<Finding> {
     for (index, with_table) in used_with_table {
         let Some(source) = inventory.sources.get(index) else { continue };
         let mut say = |name: &str, what: &str, help: &str| {
+            let Some(setting) = source.setting(name) else { return };
             findings.push(Finding {
                 help: Some(help.to_owned()),
                 ..DEPRECATED_SETTING.finding(
                     &source.place.file,
-                    source.place.clone(),
+                    Place::new(&source.place.file, setting.at),
                     format!("`{name}` {what}"),
                 )
             });
         };
-        if source.setting("lock_table").is_some() {
-            say(
-                "lock_table",
-                "is the old name of `dynamodb_table`",
-                "write `dynamodb_table`, or remove both",
-            );
-        }
-        if source.setting("dynamodb_endpoint").is_some() {
-            let help = if with_table { "write `endpoints = { dynamodb = … }`" } else { "remove it" };
-            say("dynamodb_endpoint", "is the old name of `endpoints.dynamodb`", help);
-        }
-        for name in TABLE_ONLY.iter().filter(|name| !with_table && source.setting(name).is_some()) {
+        say("lock_table", "is the old name of `dynamodb_table`", "write `dynamodb_table`, or remove both");
+        let help = if with_table { "write `endpoints = { dynamodb = … }`" } else { "remove it" };
+        say("dynamodb_endpoint", "is the old name of `endpoints.dynamodb`", help);
+        for name in TABLE_ONLY.iter().filter(|_| !with_table) {
             say(name, "does nothing here: no lock table is set", "remove it");
         }
     }
@@ -122,7 +116,7 @@ fn generated_copy(inventory: &Inventory) -> Vec<Finding> {
             let Some(why) = at.report_only.as_deref().filter(|why| blocks && is_generated(why)) else {
                 continue;
             };
-            let message = format!("an edit here is undone: {why}");
+            let message = format!("the backend of `{}` stands in a generated file: {why}", root.path);
             let help = "change what generates it, then generate again";
             let finding = GENERATED_COPY.finding(&root.path, place_of(at), message);
             findings.entry(place_of(at)).or_insert(Finding { help: Some(help.to_owned()), ..finding });
@@ -133,7 +127,8 @@ fn generated_copy(inventory: &Inventory) -> Vec<Finding> {
 
 /// The scan's reasons are sentences for people; those about generated files say so.
 fn is_generated(reason: &str) -> bool {
-    reason.to_lowercase().contains("generated")
+    let reason = reason.to_lowercase();
+    reason.contains("generated") || reason.contains("synth")
 }
 
 fn unattributed_source(inventory: &Inventory) -> Vec<Finding> {

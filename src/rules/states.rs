@@ -160,7 +160,7 @@ mod tests {
             (vec![("dynamodb_table", unknown("var.t"))], vec![lockfile()], false),
         ] {
             let found = at(&SPLIT_LOCKING, &two(&first, &second));
-            let expected: &[&str] = if fires { &["b/main.tf:1:1"] } else { &[] };
+            let expected: &[&str] = if fires { &["b/main.tf:4:3"] } else { &[] };
             assert_eq!(found, expected, "{first:?} and {second:?}");
         }
     }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn two_root_modules_on_one_state_are_both_named() {
-        assert_eq!(at(&SHARED_STATE, &two(&[], &[])), ["a/main.tf:1:1", "b/main.tf:1:1"]);
+        assert_eq!(at(&SHARED_STATE, &two(&[], &[])), ["a/main.tf:3:3", "b/main.tf:3:3"]);
         let apart = Build::new()
             .root("a", vec![state("a/main.tf", "k", &[])])
             .root("b", vec![state("b/main.tf", "l", &[])])

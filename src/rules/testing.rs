@@ -31,13 +31,15 @@ pub(super) fn spot(file: &str, line: usize) -> Place {
     Place { file: file.to_owned(), line, column: 1 }
 }
 
+/// A source whose settings stand on the lines below its first, in column 3.
 pub(super) fn source(kind: SourceKind, file: &str, line: usize, settings: &[(&str, Value)]) -> Source {
     let span = Span::new(0, 0);
     let settings = settings
         .iter()
-        .map(|(name, value)| Setting {
+        .zip(line + 1..)
+        .map(|((name, value), line)| Setting {
             name: (*name).to_owned(),
-            at: Position { line, column: 1 },
+            at: Position { line, column: 3 },
             span,
             name_span: span,
             value_span: span,

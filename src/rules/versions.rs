@@ -1,6 +1,6 @@
 //! Rules about versions: can what runs here run `use_lockfile`? The verdicts themselves are made in the scan.
 
-use super::parts::{LOCKFILE, backends, called, deciding, place, place_of};
+use super::parts::{LOCKFILE, backends, called, deciding, place, place_in};
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
 use crate::repo::facts::Tool;
@@ -116,7 +116,7 @@ fn quoted_boolean_terragrunt(inventory: &Inventory) -> Vec<Finding> {
         let help = "write `use_lockfile = true` without quotes, and run Terragrunt 1.0.0 or newer";
         findings.push(Finding {
             help: Some(help.to_owned()),
-            ..QUOTED_BOOLEAN_TERRAGRUNT.finding(&root.path, place_of(at), message)
+            ..QUOTED_BOOLEAN_TERRAGRUNT.finding(&root.path, place_in(at, setting), message)
         });
     }
     findings
@@ -164,7 +164,7 @@ mod tests {
         let lockfile = || vec![block("a/main.tf", 1, &[("use_lockfile", yes())])];
         let mut inventory = Build::new().root("a", vec![lockfile(), lockfile()]).done();
         inventory.roots[0].versions.verdict = VersionVerdict::Cannot;
-        assert_eq!(at(&VERSION_TOO_OLD, &inventory), ["a/main.tf:1:1"]);
+        assert_eq!(at(&VERSION_TOO_OLD, &inventory), ["a/main.tf:2:3"]);
     }
 
     #[test]

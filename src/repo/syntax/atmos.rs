@@ -8,6 +8,7 @@ use memchr::memmem;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use self::scalar::{Spans, scalar_end, scalar_value};
+use super::positions::Positions;
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -105,6 +106,7 @@ struct Open {
 struct Walk<'a> {
     file: &'a str,
     text: Text<'a>,
+    positions: Positions<'a>,
     frames: Vec<Frame>,
     open: Option<Open>,
     sources: Vec<Source>,
@@ -121,6 +123,7 @@ impl<'a> Walk<'a> {
         Self {
             file,
             text,
+            positions: Positions::new(text),
             frames: Vec::new(),
             open: None,
             sources: Vec::new(),
@@ -173,6 +176,11 @@ impl<'a> Walk<'a> {
     fn path(&self, from: usize) -> Vec<&str> {
         let frames = self.frames.iter().skip(from);
         frames.map(|frame| frame.key.as_ref().map_or("[]", |key| key.name.as_str())).collect()
+    }
+
+    /// Whether the current value (or the list that it stands in) is a merge key's.
+    fn is_at_merge(&self) -> bool {
+        self.path(0).iter().rev().find(|name| **name != "[]") == Some(&"<<")
     }
 
     fn report_only(&mut self, reason: &'static str) {
@@ -236,9 +244,14 @@ impl<'a> Walk<'a> {
         }
         if self.open.as_ref().is_some_and(|open| open.opaque == Some(depth)) {
             self.opaque_value(whole);
+            return self.value_done();
         }
-        if self.open.as_ref().is_some_and(|open| open.depth == depth + 1) {
-            self.close(whole);
+        match &self.open {
+            Some(open) if open.depth == depth + 1 => self.close(whole),
+            Some(open) if open.opaque.is_none() && frame.is_mapping && !self.is_at_merge() => {
+                self.push(whole, Value::Object);
+            }
+            _ => {}
         }
         self.value_done();
     }
@@ -307,7 +320,7 @@ impl<'a> Walk<'a> {
         let span = Span::new(name_span.start, value_span.end);
         let value = without_secrets(&name, value);
         if let Some(open) = &mut self.open {
-            let at = self.text.position(span.start);
+            let at = self.positions.of(span.start);
             open.settings.push(Setting { name, at, span, name_span, value_span, value, via: Vec::new() });
         }
     }
@@ -321,7 +334,7 @@ impl<'a> Walk<'a> {
             self.report_only(ALIAS);
             return self.set_key("*", at);
         }
-        let is_merge = self.path(0).iter().rev().find(|name| **name != "[]") == Some(&"<<");
+        let is_merge = self.is_at_merge();
         if self.open.is_some() {
             self.report_only(ALIAS);
             if is_merge {
@@ -372,6 +385,8 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        // An object is known to be one when it ends; it stands before its parts.
+        open.settings.sort_by_key(|setting| (setting.span.start, setting.name.len()));
         let mut seen = BTreeSet::new();
         if !open.settings.iter().all(|setting| seen.insert(setting.name.as_str())) {
             open.report_only.get_or_insert("a key stands twice: YAML takes none");
@@ -430,14 +445,13 @@ fn takes_backend(path: &[&str], holds: bool) -> bool {
 }
 
 fn taken_over_setting(name: &str, text: Text<'_>, at: Span, reason: &str) -> Setting {
-    let value = unknown(text, at, reason);
     Setting {
         name: name.to_owned(),
         at: text.position(at.start),
         span: at,
         name_span: at,
         value_span: at,
-        value,
+        value: unknown(text, at, reason),
         via: Vec::new(),
     }
 }

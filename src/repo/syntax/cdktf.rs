@@ -142,6 +142,7 @@ impl<'t> Call<'t> {
             for name in TAKEN_OVER.iter().filter(|name| !known.contains(**name)) {
                 settings.push(Setting {
                     name: (*name).to_owned(),
+                    at: self.text.position(self.body.start),
                     span: self.body,
                     name_span: self.body,
                     value_span: self.body,
@@ -162,6 +163,7 @@ impl<'t> Call<'t> {
             settings,
             editability: Editability::ReportOnly(EDIT_BY_HAND.to_owned()),
             label: Some(self.text.lossy(word)),
+            git_ignored: false,
         }
     }
 
@@ -235,7 +237,8 @@ impl<'t> Call<'t> {
         let value_span = Span::new(first.start, last.end);
         let value = without_secrets(&name, self.value(from, to, value_span));
         let span = Span::new(token.span.start.min(value_span.start), value_span.end);
-        Some((Setting { name, span, name_span: token.span, value_span, value, via: Vec::new() }, to))
+        let at = self.text.position(span.start);
+        Some((Setting { name, at, span, name_span: token.span, value_span, value, via: Vec::new() }, to))
     }
 
     /// JavaScript's `{ bucket, dynamodbTable }`.

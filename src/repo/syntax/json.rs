@@ -10,6 +10,7 @@ use jsonc_parser::ast::{self, ObjectProp};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
+use super::positions::Positions;
 use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
@@ -22,6 +23,9 @@ mod tests;
 
 /// Nesting beyond this is refused: the parser and the readers below follow the text's own depth.
 const MAX_DEPTH: usize = 100;
+
+/// Objects deeper than this in a body hold no backend setting (as in the native syntax's reader).
+const MAX_NESTING: usize = 4;
 
 /// Name of a property that is a comment in a body. Among block labels Terraform takes it for a label.
 const COMMENT: &str = "//";
@@ -182,6 +186,7 @@ fn property<'n, 's>(body: &'n ast::Value<'s>, name: &str) -> Option<&'n ObjectPr
 struct Reader<'a> {
     file: &'a str,
     text: Text<'a>,
+    positions: Positions<'a>,
     problems: Vec<Problem>,
     /// Why nothing in this file may be edited; unset where it may.
     report_only: Option<String>,
@@ -189,7 +194,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(file: &'a str, text: Text<'a>) -> Self {
-        Self { file, text, problems: Vec::new(), report_only: None }
+        Self { file, text, positions: Positions::new(text), problems: Vec::new(), report_only: None }
     }
 
     fn problem(&mut self, kind: ProblemKind, offset: usize, message: String) {
@@ -280,7 +285,7 @@ impl<'a> Reader<'a> {
                 }
                 "required_version" => {
                     let place = self.text.place(self.file, property.start());
-                    facts.required_versions.push((place, self.setting(String::new(), property)));
+                    facts.required_versions.push((place, self.setting("", property)));
                 }
                 _ => {}
             }
@@ -342,14 +347,23 @@ impl<'a> Reader<'a> {
                 }
                 _ => self.source(SourceKind::Reader, body, named.start(), label),
             };
-            // No object: none at all, or a template that makes one, carried as one unknown setting.
-            if config.is_none_or(|config| config.value.as_object().is_none()) {
-                reader.settings =
-                    config.map(|config| self.setting(String::new(), config)).into_iter().collect();
-                reader.editability = Editability::ReportOnly("its `config` is no plain object".to_owned());
+            let is_null = |value: &ast::Value<'_>| matches!(value, ast::Value::NullKeyword(_));
+            match config.filter(|config| !is_null(&config.value)) {
+                None => reader.settings.clear(),
+                Some(config) if config.value.as_object().is_some() => {}
+                // A template that makes the object: the table can't be told, and must not look absent.
+                Some(config) => {
+                    let mut table = self.setting("", config);
+                    table.name = "dynamodb_table".to_owned();
+                    if !table.value.is_unknown() {
+                        table.value = unknown(self.one_line(&config.value), "`config` is no plain object");
+                    }
+                    reader.settings = vec![table];
+                    reader.editability = Editability::ReportOnly("`config` is no plain object".to_owned());
+                }
             }
             if backend_type.is_unknown() {
-                reader.editability = Editability::ReportOnly("its `backend` is an expression".to_owned());
+                reader.editability = Editability::ReportOnly("`backend` is an expression".to_owned());
             }
             facts.readers.push(reader);
         }
@@ -366,7 +380,7 @@ impl<'a> Reader<'a> {
         let whole = span(body);
         let mut settings = Vec::new();
         match properties(body) {
-            Ok(properties) => self.collect("", &properties, &mut settings),
+            Ok(properties) => self.collect("", 0, &properties, &mut settings),
             Err(WrongType) => self.wrong_type(whole.start, "A backend's configuration"),
         }
         let editability = if let Some(reason) = &self.report_only {
@@ -406,8 +420,8 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Settings of `properties` in order, nested bodies dotted. Depth is bounded by [`MAX_DEPTH`].
-    fn collect(&self, prefix: &str, properties: &[&ObjectProp<'_>], into: &mut Vec<Setting>) {
+    /// Settings of `properties` in order, each nested body followed by its own with dotted names.
+    fn collect(&self, prefix: &str, nesting: usize, properties: &[&ObjectProp<'_>], into: &mut Vec<Setting>) {
         for property in properties.iter().filter(|property| name_of(property) != COMMENT) {
             let is_body = match &property.value {
                 ast::Value::Object(_) => true,
@@ -416,24 +430,28 @@ impl<'a> Reader<'a> {
                 }
                 _ => false,
             };
-            match self::properties(&property.value) {
-                Ok(nested) if is_body => {
-                    self.collect(&format!("{prefix}{}.", name_of(property)), &nested, into);
-                }
-                _ => into.push(self.setting(prefix.to_owned(), property)),
+            let mut setting = self.setting(prefix, property);
+            if is_body {
+                setting.value = without_secrets(&setting.name, Value::Object);
+            }
+            let nested_prefix = format!("{}.", setting.name);
+            into.push(setting);
+            if is_body && nesting < MAX_NESTING {
+                let nested = self::properties(&property.value).unwrap_or_default();
+                self.collect(&nested_prefix, nesting + 1, &nested, into);
             }
         }
     }
 
-    fn setting(&self, prefix: String, property: &ObjectProp<'_>) -> Setting {
-        let name = prefix + name_of(property);
+    fn setting(&self, prefix: &str, property: &ObjectProp<'_>) -> Setting {
+        let name = format!("{prefix}{}", name_of(property));
         let value = self.scalar(&name, &property.value);
         let name_span = match &property.name {
             ast::ObjectPropName::String(name) => span(name),
             ast::ObjectPropName::Word(name) => span(name),
         };
         let value_span = span(&property.value);
-        let at = self.text.position(span(property).start);
+        let at = self.positions.of(property.start());
         Setting { name, at, span: span(property), name_span, value_span, value, via: Vec::new() }
     }
 
@@ -450,7 +468,7 @@ impl<'a> Reader<'a> {
             ast::Value::NumberLit(number) => Value::Number(number.value.to_owned()),
             ast::Value::NullKeyword(_) => Value::Null,
             ast::Value::Array(_) => unknown(self.one_line(value), "a list"),
-            ast::Value::Object(_) => unknown(self.one_line(value), "an object"),
+            ast::Value::Object(_) => Value::Object,
         };
         without_secrets(name, read)
     }

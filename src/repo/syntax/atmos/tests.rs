@@ -81,6 +81,7 @@ fn stacks_and_components_with_exact_spans_and_values() {
             ("max_retries", Value::Number("5".into())),
             ("key", Value::Null),
             ("secret_key", Value::Secret),
+            ("assume_role", Value::Object),
             ("assume_role.role_arn", text("arn:aws:iam::1:role/x")),
             ("allowed_account_ids", Value::Unknown { expression: "- \"1\"".into(), reason: "a list".into() }),
         ]

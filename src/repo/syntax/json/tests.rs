@@ -81,7 +81,9 @@ fn a_full_backend_with_exact_spans_and_values() {
             ("profile", Value::Null),
             ("secret_key", Value::Secret),
             ("key", unknown("var.key", "a template: it needs values that are not in this file")),
+            ("endpoints", Value::Object),
             ("endpoints.s3", text("https://***@s3.example")),
+            ("assume_role", Value::Object),
             ("assume_role.role_arn", text("arn:a")),
             ("allowed_account_ids", unknown(r#"["1", "2"]"#, "a list")),
         ]
@@ -168,14 +170,20 @@ fn readers_and_local_modules() {
     assert_eq!((net.kind, net.place.to_string().as_str()), (SourceKind::Reader, "a/main.tf.json:3:5"));
     assert_eq!(
         named(net),
-        vec![("bucket", text("b")), ("dynamodb_table", text("t")), ("assume_role.role_arn", text("r"))]
+        vec![
+            ("bucket", text("b")),
+            ("dynamodb_table", text("t")),
+            ("assume_role", Value::Object),
+            ("assume_role.role_arn", text("r"))
+        ]
     );
     assert!(at(json, net.span).starts_with(r#"{"bucket""#) && net.editability.is_safe());
     assert!(
         matches!(&facts.readers[1].settings[0], Setting { name, value: Value::Unknown { expression, .. }, .. }
-        if name == "config" && expression == "local.state")
+        if name == "dynamodb_table" && expression == "local.state")
     );
-    assert!(facts.readers[1..].iter().all(|reader| !reader.editability.is_safe()));
+    let safe: Vec<_> = facts.readers.iter().map(|reader| reader.editability.is_safe()).collect();
+    assert_eq!(safe, vec![true, false, false, true]);
     assert_eq!(facts.readers[3].settings, vec![]);
     let modules: Vec<_> =
         facts.local_modules.iter().map(|(place, path)| (place.line, path.as_str())).collect();
