@@ -1,4 +1,6 @@
 use super::*;
+use crate::repo::inventory::{EffectiveBackend, Engine, Knowable, LockMode};
+use crate::repo::setting::Value;
 use crate::repo::syntax::terragrunt::read_terragrunt;
 use crate::repo::text::Text;
 use proptest::prelude::*;
@@ -119,6 +121,7 @@ fn expressions_are_resolved_in_the_unit() {
         ("local.account.locals.dir", "dev"),
         ("local.account.inputs.team", "core"),
         ("merge(local.account.locals, { id = \"9\" }).id", "9"),
+        ("merge([local.map, { x = \"z\" }]...).x", "z"),
         ("local.env == \"Dev\" ? \"yes\" : \"no\"", "yes"),
         ("!(local.env != \"Dev\") && true ? \"yes\" : \"no\"", "yes"),
         ("coalesce(null, \"\", \"c\")", "c"),
@@ -285,6 +288,8 @@ fn no_merge_is_left_out_and_strange_strategies_are_unknown() {
     assert_eq!(found.unit("a").settings, []);
     assert_eq!(found.unit("a").unknown, None);
     assert_eq!(found.merged.unused, [0], "listed, never dropped");
+    let gone = text.replace("root.hcl", "gone.hcl");
+    assert_eq!(scan(&[("a/terragrunt.hcl", &gone)]).unit("a").unknown, None);
     let text = child("local.how");
     let found = scan(&[("root.hcl", ROOT), ("a/terragrunt.hcl", &text)]);
     assert_eq!(
@@ -409,6 +414,24 @@ fn a_computed_config_is_resolved_or_wholly_unknown() {
     let text = root("merge({ secret_key = \"hush\" }, get_env(\"X\"))");
     let found = scan(&[("root.hcl", &text), ("a/terragrunt.hcl", CHILD)]);
     assert!(!format!("{:?} {:?}", found.merged, found.effective("a")).contains("hush"));
+}
+
+#[test]
+fn a_table_whose_name_is_partly_unknown_is_still_a_table() {
+    for (table, lock, mode) in [
+        ("\"locks-${get_aws_account_id()}\"", "false", LockMode::Dynamodb),
+        ("\"locks-${get_aws_account_id()}\"", "true", LockMode::Dual),
+        ("\"locks-${get_aws_account_id()}\"", "local.x", LockMode::Unknown),
+        ("\"${get_env(\"A\")}${get_env(\"B\")}\"", "true", LockMode::Unknown),
+        ("get_env(\"TABLE\")", "true", LockMode::Unknown),
+    ] {
+        let text = format!(
+            "remote_state {{\n  backend = \"s3\"\n  config = {{\n    dynamodb_table = {table}\n    use_lockfile = {lock}\n  }}\n}}\n"
+        );
+        let found = scan(&[("a/terragrunt.hcl", &text)]);
+        assert_eq!(found.effective("a").mode, mode, "{table} {lock}");
+        assert!(found.effective("a").dynamodb_table.unknown().is_some());
+    }
 }
 
 #[test]
