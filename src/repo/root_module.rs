@@ -232,6 +232,14 @@ impl Settings<'_> {
         }
     }
 
+    /// The lock table: `dynamodb_table`, or its old name `lock_table` that Terragrunt still takes.
+    pub fn table(&self) -> Knowable<String> {
+        match self.text("dynamodb_table") {
+            Knowable::Absent => self.text("lock_table"),
+            table => table,
+        }
+    }
+
     /// A boolean argument: `true`, `"true"`, `"1"` and their opposites; `null` counts as unset.
     pub fn boolean(&self, name: &str) -> Knowable<bool> {
         match self.value(name) {
@@ -291,17 +299,23 @@ pub fn effective(
     let texts: Vec<&Source> = layers.iter().filter_map(|index| sources.get(*index)).collect();
     let merged = merge(&texts);
     let settings = Settings { merged: &merged, scope };
-    let table = match settings.text("dynamodb_table") {
-        Knowable::Absent => settings.text("lock_table"),
-        table => table,
-    };
+    backend_of(&settings, source_refs(sources, layers, shadowed), config, engine)
+}
+
+/// What settings that are merged already come to.
+pub fn backend_of(
+    settings: &Settings<'_>,
+    sources: Vec<SourceRef>,
+    config: Vec<String>,
+    engine: Engine,
+) -> EffectiveBackend {
+    let table = settings.table();
     let use_lockfile = settings.boolean("use_lockfile");
     let endpoint = ["endpoints.s3", "endpoint"]
         .iter()
         .map(|name| settings.text(name))
         .find(|value| *value != Knowable::Absent)
         .unwrap_or_default();
-    let refs = layers.iter().map(|index| (*index, false)).chain(shadowed.iter().map(|index| (*index, true)));
     EffectiveBackend {
         mode: LockMode::of(&table, &use_lockfile),
         bucket: settings.text("bucket"),
@@ -313,12 +327,18 @@ pub fn effective(
         endpoint,
         backend_config: config,
         engine: if engine == Engine::Any && settings.has_references() { Engine::OpenTofu } else { engine },
-        sources: refs.filter_map(|(index, shadowed)| source_ref(sources, index, shadowed)).collect(),
+        sources,
     }
 }
 
+/// How an effective backend names its sources: those that count, then those that are hidden.
+pub fn source_refs(sources: &[Source], layers: &[usize], shadowed: &[usize]) -> Vec<SourceRef> {
+    let refs = layers.iter().map(|index| (*index, false)).chain(shadowed.iter().map(|index| (*index, true)));
+    refs.filter_map(|(index, shadowed)| source_ref(sources, index, shadowed)).collect()
+}
+
 /// How an effective backend names one of its sources.
-pub fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<SourceRef> {
+fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<SourceRef> {
     let source = sources.get(index)?;
     Some(SourceRef {
         file: source.place.file.clone(),

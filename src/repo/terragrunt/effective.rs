@@ -10,10 +10,11 @@ use crate::repo::setting::Value;
 use crate::repo::source::Source;
 use crate::repo::syntax::expression::{Scope, parse};
 
-/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`super::sources`] stands there.
-pub fn effective(unit: &Unit, sources: &[Source], index: &[usize]) -> EffectiveBackend {
+/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`super::sources`]
+/// stands there; `block` is the module's own backend block, which the unit's settings are merged onto.
+pub fn effective(unit: &Unit, sources: &[Source], index: &[usize], block: Option<usize>) -> EffectiveBackend {
     let place = |source: &usize| index.get(*source).copied();
-    let mut resolved = Vec::new();
+    let mut resolved: Vec<Source> = block.and_then(|at| sources.get(at).cloned()).into_iter().collect();
     for source in &unit.sources {
         let Some(found) = place(source).and_then(|at| sources.get(at)) else { continue };
         let settings =
@@ -40,12 +41,9 @@ pub fn effective(unit: &Unit, sources: &[Source], index: &[usize]) -> EffectiveB
         backend.dynamodb_table = unknown();
         backend.use_lockfile = Knowable::Unknown(reason.clone());
     }
-    let counted = unit.sources.iter().map(|source| (source, false));
-    let hidden = unit.shadowed.iter().map(|source| (source, true));
-    backend.sources = counted
-        .chain(hidden)
-        .filter_map(|(source, shadowed)| root_module::source_ref(sources, place(source)?, shadowed))
-        .collect();
+    let counted: Vec<usize> = block.into_iter().chain(unit.sources.iter().filter_map(place)).collect();
+    let hidden: Vec<usize> = unit.shadowed.iter().filter_map(place).collect();
+    backend.sources = root_module::source_refs(sources, &counted, &hidden);
     backend
 }
 

@@ -74,7 +74,7 @@ impl Scan {
 
     fn effective(&self, unit: &str) -> EffectiveBackend {
         let index: Vec<usize> = (0..self.sources.len()).collect();
-        effective(self.unit(unit), &self.sources, &index)
+        effective(self.unit(unit), &self.sources, &index, None)
     }
 }
 
