@@ -176,7 +176,7 @@ impl Reader<'_> {
                 (Some(body), Ok(settings)) => {
                     source.body = body;
                     source.settings = settings;
-                    self.keep_expressions(&source.settings);
+                    self.keep_expressions(&source);
                 }
                 (_, Err(error)) => {
                     let reason = format!("`config` is computed: {error}");
@@ -221,9 +221,15 @@ impl Reader<'_> {
         computed_settings(self.text, attribute, &value)
     }
 
-    fn keep_expressions(&mut self, settings: &[Setting]) {
-        for setting in settings.iter().filter(|setting| setting.value.is_unknown()) {
+    fn keep_expressions(&mut self, source: &Source) {
+        // What stands for the whole block (see `computed_settings`) is no expression.
+        let single = |setting: &&Setting| setting.value.is_unknown() && setting.value_span != source.span;
+        for setting in source.settings.iter().filter(single) {
             let expression = self.expression(setting.value_span);
+            // Escaped for Terragrunt: the generated file holds the expression, and only a run of it can tell.
+            if expression.contains("$${") || expression.contains("%%{") {
+                continue;
+            }
             self.facts.expressions.insert(setting.value_span.start, expression);
         }
     }
@@ -291,7 +297,7 @@ impl Reader<'_> {
             self.problems.extend(problems);
             for source in &mut sources {
                 source.label = label.clone();
-                self.keep_expressions(&source.settings);
+                self.keep_expressions(source);
             }
             return sources;
         }

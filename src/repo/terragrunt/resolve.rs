@@ -52,7 +52,13 @@ impl<'a> Merger<'a> {
         layer: &Layer<'a>,
         unit: &mut Unit,
     ) {
-        let expression = layer.facts.expressions.get(&whole.value_span.start).cloned().unwrap_or_default();
+        let Some(expression) = layer.facts.expressions.get(&whole.value_span.start).cloned() else {
+            if let Value::Unknown { reason, .. } = &whole.value {
+                unit.unknown.get_or_insert(format!("{}: {reason}", source.place));
+            }
+            unit.settings.extend(source.settings.iter().map(|setting| (setting.clone(), index)));
+            return;
+        };
         let (value, via) = self.evaluator.text(&expression, &layer.context);
         let value = match value {
             Val::Locals(file) => self.evaluator.all_locals(&file),

@@ -450,7 +450,7 @@ fn exposed_includes_are_seen() {
 fn generate_blocks_replace_each_other_by_label() {
     let generate = |label: &str, bucket: &str| {
         format!(
-            "generate \"{label}\" {{\n  path = \"backend.tf\"\n  contents = <<EOF\nterraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"${{path_relative_to_include()}}/t\"\n    use_lockfile = ${{local.lock}}\n  }}\n}}\nEOF\n}}\n"
+            "generate \"{label}\" {{\n  path = \"backend.tf\"\n  contents = <<EOF\nterraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"${{path_relative_to_include()}}/t\"\n    use_lockfile = ${{local.lock}}\n    kms_key_id = \"$${{var.k}}\"\n  }}\n}}\nEOF\n}}\n"
         )
     };
     let root = format!("locals {{\n  lock = true\n}}\n{}", generate("backend", "parent"));
@@ -458,6 +458,7 @@ fn generate_blocks_replace_each_other_by_label() {
     assert_eq!(found.text("a", "bucket"), "parent");
     assert_eq!(found.text("a", "key"), "a/t");
     assert_eq!(found.value("a", "use_lockfile"), Some(&Value::Bool(true)));
+    assert_eq!(found.reason("a", "kms_key_id"), "the generated file holds an expression here");
     assert_eq!(found.effective("a").mode, LockMode::Lockfile);
     let child = format!("{CHILD}locals {{\n  lock = false\n}}\n{}", generate("backend", "own"));
     let found = scan(&[("root.hcl", &root), ("a/terragrunt.hcl", &child)]);
@@ -479,6 +480,17 @@ fn remote_state_counts_over_a_generated_block() {
     let found = scan(&[("root.hcl", &root), ("a/terragrunt.hcl", CHILD)]);
     assert_eq!(found.unit("a").problems, [""; 0]);
     assert_eq!(found.effective("a").mode, LockMode::Dynamodb);
+}
+
+#[test]
+fn a_directive_in_a_generated_backend_makes_the_unit_unknown() {
+    let root = "generate \"b\" {\n  path = \"b.tf\"\n  contents = <<EOF\nterraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    %{ if local.lock }\n    dynamodb_table = \"t\"\n    %{ endif }\n  }\n}\nEOF\n}\n";
+    let found = scan(&[("root.hcl", root), ("a/terragrunt.hcl", CHILD)]);
+    assert_eq!(
+        found.unit("a").unknown.as_deref(),
+        Some("root.hcl:5:3: a template directive decides what stands here")
+    );
+    assert_eq!(found.effective("a").mode, LockMode::Unknown);
 }
 
 #[test]
