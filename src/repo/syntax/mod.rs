@@ -6,6 +6,7 @@ pub mod atmos;
 pub mod aws;
 pub mod cdktf;
 pub mod expression;
+mod generated_text;
 pub mod hcl;
 pub mod heredoc;
 pub mod json;
