@@ -67,8 +67,7 @@ fn init_without_reconfigure(inventory: &Inventory) -> Vec<Finding> {
 
 fn force_unlock_in_automation(inventory: &Inventory) -> Vec<Finding> {
     let message = "this breaks a lock without anybody looking who holds it";
-    let help =
-        "let a person decide, with the lock's owner, operation and age in view";
+    let help = "let a person decide, with the lock's owner, operation and age in view";
     habits(inventory, HabitKind::ForceUnlock, &FORCE_UNLOCK_IN_AUTOMATION, message, help)
 }
 
