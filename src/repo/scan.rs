@@ -15,6 +15,7 @@ use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
 use super::root_module::is_module_file;
 use super::shown::Home;
+use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
 use super::text::{Place, Text};
@@ -40,12 +41,63 @@ pub struct ScanOptions {
     pub engine: Option<Engine>,
 }
 
+/// Everything that was read, not yet merged. Merging is pure, so what the repository would come to after an edit is
+/// asked by reading the edited bytes in place of the file's ([`Collected::with_bytes`]).
+#[derive(Debug, Clone)]
+pub struct Collected {
+    files: Vec<(FileId, FileFacts)>,
+    dir_links: Vec<(String, String)>,
+    problems: Vec<Problem>,
+    scopes: BTreeMap<String, Scope>,
+    owners: Owners,
+    engine: Option<Engine>,
+}
+
+impl Collected {
+    /// Merges what was read.
+    pub fn inventory(&self) -> Inventory {
+        let facts = merge::Facts {
+            files: &self.files,
+            dir_links: &self.dir_links,
+            problems: self.problems.clone(),
+            scopes: &self.scopes,
+        };
+        merge::inventory(&facts, &self.owners, self.engine)
+    }
+
+    /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
+    /// stay unread: an edit never makes one.
+    pub fn with_bytes(&self, changed: &BTreeMap<String, Vec<u8>>) -> Self {
+        let filter = Prefilter::default();
+        let mut after = self.clone();
+        for (id, facts) in &mut after.files {
+            let Some(bytes) = changed.get(&id.path) else { continue };
+            // A file that only a call names was read as what the call takes it for.
+            let named = facts.module.is_none() && facts.terragrunt.is_none() && facts.calls.is_empty();
+            let class = class_of(&id.path, id.name());
+            *facts = read_file(&id.path, class, bytes, &filter).unwrap_or_default();
+            if named && facts.sources.is_empty() {
+                facts.sources.extend(read_config_file(&id.path, bytes).0);
+            }
+        }
+        after
+    }
+}
+
 /// Reads everything below the paths and merges it.
 ///
 /// # Errors
 /// A path that is not there, an exclude glob that can't be read. What can't be read further down is a problem in
 /// the inventory.
 pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
+    Ok(collect(options, progress)?.inventory())
+}
+
+/// Reads everything below the paths.
+///
+/// # Errors
+/// As [`scan`].
+pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
     let paths = if options.paths.is_empty() { vec![PathBuf::from(".")] } else { options.paths.clone() };
     let walk_options = WalkOptions {
         paths: paths.clone(),
@@ -55,14 +107,23 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
     };
     let filter = Prefilter::default();
     let visit = |file: &Candidate<'_>| visit(file, &filter);
-    let mut walked =
-        walk::walk(&walk_options, &|name| class_of(name, name).counts_when_ignored(), progress, &visit)?;
+    let counts = |name: &str| class_of(name, name).counts_when_ignored();
+    let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     read_named_config_files(&mut walked.kept);
-    let scopes = read_scopes(&walked.kept);
-    let owners = read_owners(&paths);
-    let problems = std::mem::take(&mut walked.problems);
-    let facts = merge::Facts { files: &walked.kept, dir_links: &walked.dir_links, problems, scopes: &scopes };
-    Ok(merge::inventory(&facts, &owners, options.engine))
+    Ok(Collected {
+        scopes: read_scopes(&walked.kept),
+        owners: read_owners(&paths),
+        files: walked.kept,
+        dir_links: walked.dir_links,
+        problems: walked.problems,
+        engine: options.engine,
+    })
+}
+
+/// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.
+fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
+    let text = Text::new(bytes);
+    if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) }
 }
 
 fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {

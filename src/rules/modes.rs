@@ -5,6 +5,8 @@ use super::parts::{LOCKFILE, LOCKS, TABLE, backends, called, deciding, place, pl
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, RootKind, RootModule};
+use crate::repo::problem::ProblemKind;
+use crate::repo::text::Place;
 
 /// Locks in DynamoDB alone.
 pub static DYNAMODB_ONLY: Rule = Rule {
@@ -108,8 +110,12 @@ fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
         for (name, names, why) in unknown {
             let Some(why) = why else { continue };
             named = true;
-            let message = format!("`{name}` of {} can't be told: {why}", called(root, backend));
             let at = place(inventory, root, backend, names);
+            // `init` refuses the value: INVALID_VALUE says that, and more about it can't be known.
+            if refused(inventory, &at) {
+                continue;
+            }
+            let message = format!("`{name}` of {} can't be told: {why}", called(root, backend));
             let help = "write the value as a literal, or in a file given to `-backend-config`";
             findings.push(Finding {
                 help: Some(help.to_owned()),
@@ -123,6 +129,10 @@ fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn refused(inventory: &Inventory, at: &Place) -> bool {
+    inventory.problems.iter().any(|it| it.kind == ProblemKind::InvalidValue && it.place == *at)
 }
 
 /// Arguments that the S3 backend requires, and that stand nowhere.
@@ -234,6 +244,21 @@ mod tests {
             findings[0].message,
             "`dynamodb_table` of `envs/prod` can't be told: `var.table` needs a run"
         );
+    }
+
+    #[test]
+    fn a_value_that_init_refuses_is_not_also_unresolved() {
+        let mut inventory = with(&[("use_lockfile", unknown("\"yes\""))]);
+        let mut problem = crate::repo::problem::Problem {
+            kind: ProblemKind::InvalidValue,
+            place: unresolved_setting(&inventory)[0].place.clone(),
+            message: String::new(),
+        };
+        inventory.problems.push(problem.clone());
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory), [""; 0]);
+        problem.place.line += 1;
+        inventory.problems = vec![problem];
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory).len(), 1);
     }
 
     #[test]

@@ -3,26 +3,23 @@
 //! body; where a block is expected each array element is one block and `null` is none. Only reading: no merging,
 //! no native syntax, no evaluation.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jsonc_parser::ast::{self, ObjectProp};
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
+use self::document::{WrongType, blocks, children, name_of, properties, property, readable, span};
 use super::positions::Positions;
 use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
-use crate::repo::text::{BOM, Span, Text};
+use crate::repo::text::{BOM, Place, Span, Text};
 
+mod document;
 mod template;
 #[cfg(test)]
 mod tests;
-
-/// Nesting beyond this is refused: the parser and the readers below follow the text's own depth.
-const MAX_DEPTH: usize = 100;
 
 /// Objects deeper than this in a body hold no backend setting (as in the native syntax's reader).
 const MAX_NESTING: usize = 4;
@@ -61,128 +58,6 @@ pub fn read_flat_json(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Proble
     (Some(source), reader.problems)
 }
 
-/// The text as UTF-8 with every byte at its own offset: the BOM becomes spaces, invalid bytes question marks.
-/// (Terraform takes invalid UTF-8 inside of JSON strings; [`Reader::scalar`] calls such a value unknown.)
-fn readable(text: Text<'_>) -> Cow<'_, str> {
-    let bytes = text.bytes();
-    let rest = bytes.strip_prefix(BOM);
-    if rest.is_none()
-        && let Ok(valid) = std::str::from_utf8(bytes)
-    {
-        return Cow::Borrowed(valid);
-    }
-    let mut owned = String::with_capacity(bytes.len());
-    if rest.is_some() {
-        owned.push_str("   ");
-    }
-    for chunk in rest.unwrap_or(bytes).utf8_chunks() {
-        owned.push_str(chunk.valid());
-        owned.extend(chunk.invalid().iter().map(|_| '?'));
-    }
-    Cow::Owned(owned)
-}
-
-/// Offset of the first bracket that opens a level deeper than [`MAX_DEPTH`].
-fn too_deep(source: &str) -> Option<usize> {
-    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-    for (offset, byte) in source.bytes().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return Some(offset);
-                }
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// What Terraform's own JSON parser takes, and nothing more.
-fn strict() -> ParseOptions {
-    ParseOptions {
-        allow_comments: false,
-        allow_loose_object_property_names: false,
-        allow_trailing_commas: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    }
-}
-
-/// A value that is neither an object nor an array of objects stands where a body must.
-struct WrongType;
-
-/// Properties of a body, in order: an object's own, or those of all objects of an array. `null` has none.
-fn properties<'n, 's>(body: &'n ast::Value<'s>) -> Result<Vec<&'n ObjectProp<'s>>, WrongType> {
-    match body {
-        ast::Value::Object(object) => Ok(object.properties.iter().collect()),
-        ast::Value::NullKeyword(_) => Ok(Vec::new()),
-        ast::Value::Array(array) => {
-            let mut all = Vec::new();
-            for element in &array.elements {
-                all.extend(&element.as_object().ok_or(WrongType)?.properties);
-            }
-            Ok(all)
-        }
-        _ => Err(WrongType),
-    }
-}
-
-/// Bodies that a block type's (or last label's) value stands for: each is one block.
-fn blocks<'n, 's>(value: &'n ast::Value<'s>) -> Result<Vec<&'n ast::Value<'s>>, WrongType> {
-    match value {
-        ast::Value::Object(_) => Ok(vec![value]),
-        ast::Value::NullKeyword(_) => Ok(Vec::new()),
-        ast::Value::Array(array) => Ok(array.elements.iter().collect()),
-        _ => Err(WrongType),
-    }
-}
-
-fn name_of<'n>(property: &'n ObjectProp<'_>) -> &'n str {
-    match &property.name {
-        ast::ObjectPropName::String(name) => name.value.as_ref(),
-        ast::ObjectPropName::Word(name) => name.value,
-    }
-}
-
-fn span(ranged: &impl Ranged) -> Span {
-    let range = ranged.range();
-    Span::new(range.start, range.end)
-}
-
-/// The properties of all bodies that are found under `name` in `body`; what is no body is passed over.
-fn children<'n, 's>(body: &'n ast::Value<'s>, name: &str) -> Vec<&'n ObjectProp<'s>> {
-    let mut found = Vec::new();
-    for property in properties(body).unwrap_or_default() {
-        if name_of(property) == name {
-            found.extend(properties(&property.value).unwrap_or_default());
-        }
-    }
-    found
-}
-
-/// The last property called `name` in a body.
-fn property<'n, 's>(body: &'n ast::Value<'s>, name: &str) -> Option<&'n ObjectProp<'s>> {
-    properties(body).unwrap_or_default().into_iter().rfind(|property| name_of(property) == name)
-}
-
 struct Reader<'a> {
     file: &'a str,
     text: Text<'a>,
@@ -197,8 +72,12 @@ impl<'a> Reader<'a> {
         Self { file, text, positions: Positions::new(text), problems: Vec::new(), report_only: None }
     }
 
+    fn place(&self, offset: usize) -> Place {
+        Place::new(self.file, self.positions.of(offset))
+    }
+
     fn problem(&mut self, kind: ProblemKind, offset: usize, message: String) {
-        self.problems.push(Problem { kind, place: self.text.place(self.file, offset), message });
+        self.problems.push(Problem { kind, place: self.place(offset), message });
     }
 
     fn wrong_type(&mut self, offset: usize, what: &str) {
@@ -210,31 +89,21 @@ impl<'a> Reader<'a> {
     }
 
     fn parse<'s>(&mut self, source: &'s str) -> Option<ast::Value<'s>> {
-        const NEXT: &str =
-            "Terraform refuses the file, so nothing in it is known. Correct the JSON, then scan again.";
-        if let Some(offset) = too_deep(source) {
-            let message = format!(
-                "The JSON is nested deeper than {MAX_DEPTH} levels and was not read. Flatten it, or exclude the file."
-            );
-            self.problem(ProblemKind::ParseError, offset, message);
-            return None;
-        }
         if self.text.bytes().starts_with(BOM) {
             let message = "The file begins with a byte order mark, which Terraform refuses in JSON. Save it as \
                            UTF-8 without one.";
             self.problem(ProblemKind::InvalidValue, 0, message.to_owned());
         }
-        match parse_to_ast(source, &CollectOptions::default(), &strict()) {
-            Ok(parsed) => {
-                if parsed.value.is_none() {
-                    let message = format!("The JSON could not be read: the file holds no value. {NEXT}");
-                    self.problem(ProblemKind::ParseError, source.len(), message);
-                }
-                parsed.value
-            }
-            Err(error) => {
-                let message = format!("The JSON could not be read: {}. {NEXT}", error.kind());
-                self.problem(ProblemKind::ParseError, error.range().start, message);
+        let parsed = document::parse(source)
+            .and_then(|value| value.ok_or_else(|| (source.len(), "the file holds no value".to_owned())));
+        match parsed {
+            Ok(value) => Some(value),
+            Err((offset, why)) => {
+                let message = format!(
+                    "The JSON could not be read: {why}. Nothing in this file is known. Correct the JSON, then scan \
+                     again; if the file is none of Terraform's, exclude it."
+                );
+                self.problem(ProblemKind::ParseError, offset, message);
                 None
             }
         }
@@ -284,7 +153,7 @@ impl<'a> Reader<'a> {
                     }
                 }
                 "required_version" => {
-                    let place = self.text.place(self.file, property.start());
+                    let place = self.place(property.start());
                     facts.required_versions.push((place, self.setting("", property)));
                 }
                 _ => {}
@@ -315,7 +184,7 @@ impl<'a> Reader<'a> {
     fn rivals(&mut self, keyword: &str, property: &ObjectProp<'_>, facts: &mut ModuleFacts) {
         let count = blocks(&property.value).map_or(1, |bodies| bodies.len());
         for _ in 0..count {
-            let place = self.text.place(self.file, property.start());
+            let place = self.place(property.start());
             facts.rivals.push(RivalBlock { keyword: keyword.to_owned(), place });
         }
     }
@@ -326,7 +195,7 @@ impl<'a> Reader<'a> {
             let value = self.scalar("source", &source.value);
             let Some(path) = value.as_text() else { continue };
             if path.starts_with("./") || path.starts_with("../") {
-                facts.local_modules.push((self.text.place(self.file, source.start()), path.to_owned()));
+                facts.local_modules.push((self.place(source.start()), path.to_owned()));
             }
         }
     }
@@ -395,7 +264,7 @@ impl<'a> Reader<'a> {
         Source {
             kind,
             syntax: Syntax::Json,
-            place: self.text.place(self.file, place),
+            place: self.place(place),
             span: whole,
             body: if whole.len() >= 2 { Span::new(whole.start + 1, whole.end - 1) } else { whole },
             settings,
@@ -423,12 +292,10 @@ impl<'a> Reader<'a> {
     /// Settings of `properties` in order, each nested body followed by its own with dotted names.
     fn collect(&self, prefix: &str, nesting: usize, properties: &[&ObjectProp<'_>], into: &mut Vec<Setting>) {
         for property in properties.iter().filter(|property| name_of(property) != COMMENT) {
+            // A nested block may stand in an array. Several objects are a list, no body.
             let is_body = match &property.value {
-                ast::Value::Object(_) => true,
-                ast::Value::Array(array) => {
-                    !array.elements.is_empty() && array.elements.iter().all(|e| e.as_object().is_some())
-                }
-                _ => false,
+                ast::Value::Array(array) => matches!(array.elements.as_slice(), [ast::Value::Object(_)]),
+                value => value.as_object().is_some(),
             };
             let mut setting = self.setting(prefix, property);
             if is_body {

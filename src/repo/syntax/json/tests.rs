@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::repo::text::Place;
 
 fn read(text: &str) -> (ModuleFacts, Vec<Problem>) {
     read_module_file("a/main.tf.json", Text::new(text.as_bytes()), false)
@@ -258,6 +257,17 @@ fn invalid_utf8_is_read_around_and_unknown() {
     let source = &facts.backends[0].source;
     assert!(source.setting("key").unwrap().value.is_unknown());
     assert_eq!(source.setting("bucket").unwrap().value_span.of(bytes), b"\"b\"");
+}
+
+#[test]
+fn many_settings_on_one_line_cost_one_pass() {
+    let items: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\":[{{\"a\":1}},{{\"a\":2}}]")).collect();
+    let json = format!("{{{}}}", items.join(","));
+    let (source, problems) = read_flat_json("big.json", Text::new(json.as_bytes()));
+    let last = source.unwrap().settings.pop().unwrap();
+    assert_eq!((last.at.line, last.at.column), (1, json.rfind("\"k49999").unwrap() + 1));
+    // Several objects in an array are a list, not one body in which `a` would stand twice.
+    assert_eq!((last.name.as_str(), last.value.is_unknown(), problems), ("k49999", true, vec![]));
 }
 
 #[test]
