@@ -1,6 +1,8 @@
 //! Rules about the lock mode of one effective backend. What several backends have to do with each other is
 //! judged in `merging` and `states`.
 
+use std::collections::BTreeSet;
+
 use super::parts::{LOCKFILE, LOCKS, TABLE, backends, called, deciding, place, place_of};
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
@@ -70,9 +72,13 @@ fn dynamodb_only(inventory: &Inventory) -> Vec<Finding> {
 }
 
 fn no_locking(inventory: &Inventory) -> Vec<Finding> {
+    let hiding = inventory.problems.iter().filter(|problem| problem.kind.hides_something());
+    let broken: BTreeSet<&str> = hiding.map(|problem| problem.place.file.as_str()).collect();
     of_mode(inventory, LockMode::None)
         // Nothing can be said of a backend whose other half was not found: INCOMPLETE_BACKEND says that.
         .filter(|(_, backend)| missing(backend).is_empty())
+        // Nor of one that was read in part: the lock may stand in the other part, and the problem says that.
+        .filter(|(_, backend)| !backend.sources.iter().any(|at| broken.contains(at.file.as_str())))
         .map(|(root, backend)| {
             let why = match deciding(inventory, backend, LOCKS) {
                 Some((_, setting)) => format!("`{}` is set to a value that switches it off", setting.name),
@@ -259,6 +265,21 @@ mod tests {
         problem.place.line += 1;
         inventory.problems = vec![problem];
         assert_eq!(at(&UNRESOLVED_SETTING, &inventory).len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_read_in_part_is_not_called_unlocked() {
+        let mut inventory = with(&[]);
+        let mut problem = crate::repo::problem::Problem {
+            kind: ProblemKind::ParseError,
+            place: crate::rules::testing::spot("envs/prod/main.tf", 9),
+            message: String::new(),
+        };
+        inventory.problems.push(problem.clone());
+        assert_eq!(at(&NO_LOCKING, &inventory), [""; 0]);
+        problem.place.file = "envs/prod/other.tf".into();
+        inventory.problems = vec![problem];
+        assert_eq!(at(&NO_LOCKING, &inventory).len(), 1);
     }
 
     #[test]
