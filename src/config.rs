@@ -27,3 +27,14 @@ impl Config {
         Ok(None)
     }
 }
+
+/// A calendar day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date;
+
+impl Date {
+    /// The day of a moment.
+    pub fn of(_moment: std::time::SystemTime) -> Self {
+        Self
+    }
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::inventory::{Engine, Inventory};
+use super::walk::{Progress, WalkError};
 
 /// What to scan, and how.
 #[derive(Debug, Clone, Default)]
@@ -19,25 +20,14 @@ pub struct ScanOptions {
     pub engine: Option<Engine>,
 }
 
-/// Why nothing could be scanned.
-#[derive(Debug, thiserror::Error)]
-pub enum ScanError {
-    /// A path does not exist.
-    #[error("no such path: {0}")]
-    NoSuchPath(String),
-}
-
-/// Told how far the walk is.
-pub trait Progress: Sync {
-    /// So many files were seen.
-    fn files(&self, seen: u64);
-}
-
 /// Scans.
-pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
+pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, WalkError> {
     progress.files(0);
     match options.paths.iter().find(|path| !path.exists()) {
-        Some(path) => Err(ScanError::NoSuchPath(path.display().to_string())),
+        Some(path) => Err(WalkError::NoSuchPath {
+            path: path.display().to_string(),
+            source: std::io::ErrorKind::NotFound.into(),
+        }),
         None => Ok(Inventory::default()),
     }
 }

@@ -30,7 +30,7 @@ pub fn render(report: &ScanReport<'_>, by: By) -> String {
         out.push_str(&format!("- {line}\n"));
     }
     for section in
-        [problems(report), findings(report), cannot_be_told(report), modules(report, by), strays(report)]
+        [unread(report), findings(report), cannot_be_told(report), modules(report, by), strays(report)]
     {
         write(&mut out, &section);
     }
@@ -69,16 +69,14 @@ fn write(out: &mut String, section: &Section<'_>) {
     }
 }
 
-fn problems<'a>(report: &ScanReport<'_>) -> Section<'a> {
+fn unread<'a>(report: &ScanReport<'_>) -> Section<'a> {
     let rows = report
-        .inventory
-        .problems
-        .iter()
+        .unread()
         .map(|problem| {
             vec![problem.kind.id().to_owned(), code(&problem.place.to_string()), plain(&problem.message)]
         })
         .collect();
-    Section { title: "Problems".to_owned(), folded: false, header: &["kind", "place", "why"], rows }
+    Section { title: "Could not be read".to_owned(), folded: false, header: &["kind", "place", "why"], rows }
 }
 
 fn findings<'a>(report: &ScanReport<'_>) -> Section<'a> {
@@ -201,7 +199,7 @@ fn plain(text: &str) -> String {
     let text = visible(text);
     // An odd number of backticks leaves one without a partner: then none of them is a fence.
     let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return escaped(&text);
     }
     pieces

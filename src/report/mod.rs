@@ -21,6 +21,7 @@ mod sample;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::inventory::{Inventory, Summary};
+use crate::repo::problem::Problem;
 
 /// Version of the JSON form. A name that goes or changes its meaning raises it; a new name does not.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -45,6 +46,11 @@ impl<'a> ScanReport<'a> {
     /// Findings that count: those that nobody ignored.
     pub fn open(&self) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(|finding| finding.ignored.is_none())
+    }
+
+    /// Problems that hide something. What Terraform would refuse is a finding of its own, and is said there.
+    pub fn unread(&self) -> impl Iterator<Item = &'a Problem> {
+        self.inventory.problems.iter().filter(|problem| problem.kind.hides_something())
     }
 }
 

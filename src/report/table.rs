@@ -22,7 +22,7 @@ pub struct TableOptions {
     pub colour: bool,
     /// What root modules are put together by.
     pub by: By,
-    /// Only what needs doing: findings, problems and the summary.
+    /// Only what needs doing: findings, what could not be read, and the summary.
     pub quiet: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn render(report: &ScanReport<'_>, options: TableOptions) -> String {
         });
     }
     parts.push(table_sections::findings(report, palette));
-    parts.push(table_sections::problems(report, palette));
+    parts.push(table_sections::unread(report, palette));
     if !options.quiet {
         parts.push(table_sections::untold(report, palette));
         parts.push(table_sections::unattributed(report, palette));

@@ -59,9 +59,9 @@ fn help(out: &mut String, finding: &Finding, palette: Palette) {
     }
 }
 
-/// What could not be read, and what Terraform itself would refuse.
-pub fn problems(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Problems", &report.inventory.problems, |problem| {
+/// What could not be read.
+pub fn unread(report: &ScanReport<'_>, palette: Palette) -> String {
+    section(palette, "Could not be read", report.unread(), |problem| {
         format!(
             "{}: {}: {}",
             visible(&problem.place.to_string()),
@@ -73,7 +73,7 @@ pub fn problems(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Settings that only a run can tell, equal reasons together.
 pub fn untold(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Can't be told", &totals::untold(report), |entry| {
+    section(palette, "Can't be told", totals::untold(report), |entry| {
         let named: Vec<_> = entry.roots.iter().take(NAMED).map(|root| visible(root)).collect();
         let more = entry.roots.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -131,13 +131,18 @@ pub fn summary(report: &ScanReport<'_>, palette: Palette) -> String {
     out
 }
 
-fn section<T>(palette: Palette, title: &str, entries: &[T], line: impl Fn(&T) -> String) -> String {
+fn section<T>(
+    palette: Palette,
+    title: &str,
+    entries: impl IntoIterator<Item = T>,
+    line: impl Fn(&T) -> String,
+) -> String {
     let mut out = String::new();
-    if !entries.is_empty() {
-        heading(&mut out, palette, title);
-        for entry in entries {
-            out.push_str(&format!("  {}\n", line(entry)));
+    for entry in entries {
+        if out.is_empty() {
+            heading(&mut out, palette, title);
         }
+        out.push_str(&format!("  {}\n", line(&entry)));
     }
     out
 }

@@ -35,6 +35,12 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 /// All findings.
-pub fn check(_inventory: &Inventory, _config: &Config) -> Vec<Finding> {
+pub fn check(_inventory: &Inventory, _config: &Config, _today: crate::config::Date) -> Vec<Finding> {
     Vec::new()
+}
+
+/// The id that was probably meant.
+pub fn suggest(id: &str) -> Option<&'static str> {
+    let ids: Vec<&'static str> = all().iter().map(|rule| rule.id).collect();
+    similar::get_close_matches(id, &ids, 1, 0.7).first().copied()
 }
