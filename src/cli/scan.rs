@@ -12,8 +12,8 @@ use super::progress::Line;
 use super::{EXIT_CODES, Outcome};
 use crate::config::{Config, Date};
 use crate::repo::inventory::{self, Inventory, LockMode};
-use crate::repo::scan::{ScanOptions, scan};
-use crate::repo::walk::{Silent, WalkError, WalkOptions, walk};
+use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
+use crate::repo::walk::{WalkOptions, walk};
 use crate::report::group::By;
 use crate::report::table::TableOptions;
 use crate::report::{self, RuleText, ScanReport};
@@ -219,14 +219,14 @@ fn excludes(config: &Config) -> impl Iterator<Item = String> {
     })
 }
 
-fn could_not_walk(error: &WalkError) -> Failure {
+fn could_not_walk(error: &ScanError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
-        WalkError::NoSuchPath { .. } => failure.help("paths are relative to the current directory"),
-        WalkError::BadGlob { .. } => {
+        ScanError::NoSuchPath { .. } => failure.help("paths are relative to the current directory"),
+        ScanError::BadGlob { .. } => {
             failure.help("quote the glob, so that the shell leaves it alone: --exclude 'old/**'")
         }
-        WalkError::Threads(_) => failure.help("try fewer: --threads 1"),
+        ScanError::Threads(_) => failure.help("try fewer: --threads 1"),
     }
 }
 

@@ -5,6 +5,7 @@
 //! seen (`.github`), a git-ignored configuration file in a visited directory is seen and marked (Terraform loads
 //! it all the same), and links to directories are noted, never followed into a loop.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -94,9 +95,9 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// The file name; `None` when it is no UTF-8.
-    pub fn name(&self) -> &str {
-        self.name.to_str().unwrap_or_default()
+    /// The file name, invalid UTF-8 replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.name.to_string_lossy()
     }
 
     /// Whether git ignores it.
@@ -440,7 +441,7 @@ fn visit_link<'s, T: Send>(
 }
 
 fn visit_file<T: Send>(shared: &Shared<'_, T>, candidate: &Candidate<'_>) {
-    if candidate.git_ignored && !(shared.keep_ignored)(candidate.name()) {
+    if candidate.git_ignored && !(shared.keep_ignored)(&candidate.name()) {
         return;
     }
     if !shared.exclude.is_empty() {
