@@ -143,7 +143,7 @@ fn completions_and_manual_pages() {
     }
     let said = run(dir.path(), &["man"]);
     assert_eq!(said.code, 0);
-    assert!(said.stdout.contains(".TH lockshift 1"), "{}", said.stdout);
+    assert!(said.stdout.contains(".TH lockshift 1  \"lockshift 0."), "{}", said.stdout);
     let said = run(dir.path(), &["man", "scan"]);
     assert!(said.stdout.contains(".TH lockshift-scan 1"), "{}", said.stdout);
     assert!(said.stdout.contains("fail\\-on"), "{}", said.stdout);

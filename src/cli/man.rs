@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     let mut roff = Vec::new();
     // Writing to memory can't fail.
-    let _ = Man::new(page).render(&mut roff);
+    let _ = Man::new(page).source(concat!("lockshift ", env!("CARGO_PKG_VERSION"))).render(&mut roff);
     output::write(&String::from_utf8_lossy(&roff), None)?;
     Ok(Outcome::Clean)
 }

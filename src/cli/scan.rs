@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// Configuration file [default: lockshift.toml, here or further up in the repository].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Say only what needs doing: no table, no progress.
+    /// No progress, and (format table) only what needs doing: findings, what was not read, the summary.
     #[arg(long, short)]
     quiet: bool,
 }

@@ -142,7 +142,7 @@ fn modules<'a>(report: &ScanReport<'_>, by: By) -> Section<'a> {
             ]);
         }
     }
-    let header = &["root module", "mode", "bucket", "key", "table", "config", "versions"];
+    let header = &["root module", "mode", "bucket", "key", "table", "with", "versions"];
     Section { title: "Effective backends".to_owned(), folded: true, header, rows }
 }
 
@@ -161,7 +161,7 @@ fn grouped<'a>(report: &ScanReport<'_>, by: By) -> Section<'a> {
 }
 
 fn strays<'a>(report: &ScanReport<'_>) -> Section<'a> {
-    let readers = report.inventory.readers.iter().map(|reader| {
+    let readers = report.unsaid_readers().map(|reader| {
         let table = match (&reader.dynamodb_table, &reader.dynamodb_table_unknown) {
             (Some(table), _) => format!("names the table {}", code(table)),
             (None, Some(why)) => format!("its table can't be told: {}", plain(why)),
@@ -169,7 +169,7 @@ fn strays<'a>(report: &ScanReport<'_>) -> Section<'a> {
         };
         vec!["reader".to_owned(), code(&reader.place.to_string()), table]
     });
-    let sources = report.inventory.unattributed.iter().map(|source| {
+    let sources = report.unsaid_sources().map(|source| {
         vec![source.kind.as_str().to_owned(), code(&source.place.to_string()), plain(&source.reason)]
     });
     let rows = readers.chain(sources).collect();

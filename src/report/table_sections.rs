@@ -83,7 +83,7 @@ pub fn untold(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Sources that could not be given to a root module.
 pub fn unattributed(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Settings without a root module", &report.inventory.unattributed, |source| {
+    section(palette, "Settings without a root module", report.unsaid_sources(), |source| {
         let table = source.dynamodb_table.as_deref().map(|table| format!(", table {}", visible(table)));
         format!(
             "{}: {}, {}{}: {}",
@@ -98,7 +98,7 @@ pub fn unattributed(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Remote-state readers: they take no lock, but those that name a table fail once it goes stale.
 pub fn readers(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Remote-state readers", &report.inventory.readers, |reader| {
+    section(palette, "Remote-state readers", report.unsaid_readers(), |reader| {
         let table = match (&reader.dynamodb_table, &reader.dynamodb_table_unknown) {
             (Some(table), _) => format!("names the table {}", visible(table)),
             (None, Some(why)) => format!("its table can't be told: {}", visible(why)),
@@ -115,7 +115,7 @@ pub fn readers(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Lock tables that code here declares.
 pub fn lock_tables(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Lock tables in code", &report.inventory.lock_tables, |table| {
+    section(palette, "Lock tables in code", report.unsaid_tables(), |table| {
         let name = table.name.as_deref().map_or_else(|| "name not known".into(), visible);
         format!("{}: {} ({name})", visible(&table.place.to_string()), visible(&table.address))
     })
