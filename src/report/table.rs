@@ -1,5 +1,5 @@
 //! `--format table`: for people. The table of root modules, or of groups, and the sections below it
-//! ([`super::table_sections`]). Everything that comes from a file goes through [`super::words::visible`].
+//! (`table_sections`). Everything that comes from a file goes through [`super::words::visible`].
 
 use comfy_table::{Attribute, Cell, ContentArrangement, LineStyle, Table, TableStyle};
 
