@@ -1,12 +1,12 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
 mod terragrunt_arguments;
 mod terragrunt_json;
+mod generated_text;
 
 pub mod atmos;
 pub mod aws;
 pub mod cdktf;
 pub mod expression;
-mod generated_text;
 pub mod hcl;
 pub mod heredoc;
 pub mod json;
