@@ -133,6 +133,17 @@ enum Step {
     Add(Addition),
 }
 
+/// The text that a person would write for an argument, for places that are not edited.
+pub fn written(syntax: Syntax, name: &str, value: &Literal) -> String {
+    let spelled = match (syntax, value) {
+        (_, Literal::Bool(value)) => value.to_string(),
+        (Syntax::Flag, Literal::Text(text)) => text.clone(),
+        (_, Literal::Text(text)) => format!("{text:?}"),
+    };
+    let item = spell::plain(syntax, name, &spelled).text;
+    if syntax == Syntax::Flag { format!("-backend-config=\"{item}\"") } else { item }
+}
+
 /// The edits that make `changes` to one source of a file, in their order.
 pub fn plan_changes(text: Text<'_>, source: &Source, changes: &[Change]) -> Result<Edits, Refusal> {
     plan_file(text, &[(source, changes)])

@@ -560,6 +560,17 @@ fn refusals_say_why() {
 }
 
 #[test]
+fn what_a_person_would_write() {
+    let on = Literal::Bool(true);
+    assert_eq!(written(Syntax::HclBody, "use_lockfile", &on), "use_lockfile = true");
+    assert_eq!(written(Syntax::Json, "use_lockfile", &on), "\"use_lockfile\": true");
+    assert_eq!(written(Syntax::Yaml, "use_lockfile", &on), "use_lockfile: true");
+    assert_eq!(written(Syntax::Flag, "use_lockfile", &on), "-backend-config=\"use_lockfile=true\"");
+    let table = Literal::Text("locks".into());
+    assert_eq!(written(Syntax::HclObject, "dynamodb_table", &table), "dynamodb_table = \"locks\"");
+}
+
+#[test]
 fn several_sources_of_one_file_are_changed_together() {
     let text =
         "a -backend-config=dynamodb_table=t b -backend-config=key=k\nbucket = 1\ndynamodb_table = \"t\"\n";
@@ -612,7 +623,47 @@ fn squeezed(text: &str) -> String {
     out
 }
 
+/// Spans that have nothing to do with the bytes, as after a file changed.
+fn any_source() -> impl Strategy<Value = Source> {
+    let span = (0..60usize, 0..20usize).prop_map(|(start, length)| Span::new(start, start + length));
+    let name = prop_oneof![
+        Just("dynamodb_table"),
+        Just("use_lockfile"),
+        Just("endpoints"),
+        Just("endpoints.dynamodb"),
+        Just("key"),
+    ];
+    let setting =
+        (name, span.clone(), span.clone(), span.clone()).prop_map(|(name, all, name_span, value_span)| {
+            let value = if name == "endpoints" { Value::Object } else { Value::Text("x".into()) };
+            Setting { name: name.into(), span: all, name_span, value_span, value, via: Vec::new() }
+        });
+    let syntax = prop_oneof![
+        Just(Syntax::HclBody),
+        Just(Syntax::HclObject),
+        Just(Syntax::Json),
+        Just(Syntax::Yaml),
+        Just(Syntax::Flag),
+    ];
+    (syntax, span.clone(), span, proptest::collection::vec(setting, 0..4), any::<bool>()).prop_map(
+        |(syntax, all, body, settings, whole)| {
+            let kind = if whole { SourceKind::Backend } else { SourceKind::Heredoc };
+            source(kind, syntax, all, body, settings)
+        },
+    )
+}
+
 proptest! {
+    #[test]
+    fn spans_that_do_not_fit_never_panic(text in "[a={}\"#,:\\\\ \n\r]{0,60}", read in any_source()) {
+        let text = Text::new(text.as_bytes());
+        for changes in [dual(), last(), both(), rollback()] {
+            if let Ok(edits) = plan_changes(text, &read, &changes) {
+                prop_assert!(edits.iter().all(|edit| edit.span.end <= text.bytes().len()));
+            }
+        }
+    }
+
     #[test]
     fn edits_are_the_same_in_one_run_or_two_and_stay_inside(text in any_block()) {
         let read = backend(&text);
