@@ -9,7 +9,7 @@ use super::spell::{self, NewItem};
 use super::{flag_change, item};
 use crate::repo::setting::{Setting, Value};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
-use crate::repo::text::{Span, Text};
+use crate::repo::text::{Position, Span, Text};
 
 /// A value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -213,6 +213,7 @@ fn settle(source: &mut Source, change: &Change, added: Option<(NewItem, usize)>)
         Some((item, start)) => {
             source.settings.push(Setting {
                 name: name.clone(),
+                at: Position::default(), // nobody is shown a setting that is only planned
                 span: Span::new(start, start + item.text.len()),
                 name_span: item.name.shift(start),
                 value_span: item.value.shift(start),

@@ -1,10 +1,20 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
+pub mod class;
 pub mod facts;
 pub mod inventory;
+pub mod merge;
+pub mod owners;
+pub mod partial;
 pub mod problem;
+pub mod read;
+pub mod root_module;
+pub mod scan;
 pub mod setting;
 pub mod source;
 pub mod syntax;
+pub mod terragrunt;
 pub mod text;
+pub mod versions;
+pub mod walk;

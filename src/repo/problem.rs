@@ -43,14 +43,14 @@ impl ProblemKind {
         }
     }
 
-    /// Whether it means that something was not read: then "clean" can't be said (exit code 3).
+    /// Whether it means that something was not read: then "clean" can't be said (exit code 3). A link that leads
+    /// back to its parent hides nothing: the parent is walked.
     pub fn hides_something(self) -> bool {
         matches!(
             self,
             ProblemKind::Unreadable
                 | ProblemKind::ParseError
                 | ProblemKind::Encrypted
-                | ProblemKind::SymlinkLoop
                 | ProblemKind::TooLarge
         )
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::text::Span;
+use super::text::{Position, Span};
 
 /// What an argument is worth, as far as it can be told without running anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,6 +49,8 @@ impl Value {
 pub struct Setting {
     /// Argument name as Terraform knows it; a nested one is dotted (`endpoints.dynamodb`).
     pub name: String,
+    /// Line and column of the name.
+    pub at: Position,
     /// The whole assignment, from the name to the value's last byte; for a command line flag, the whole word.
     pub span: Span,
     /// The name alone (with its quotes in JSON).

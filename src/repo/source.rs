@@ -113,6 +113,8 @@ pub struct Source {
     pub editability: Editability,
     /// A label for people where the kind alone does not tell (generate block's label, reader's name).
     pub label: Option<String>,
+    /// Whether git ignores the file: it counts where it is, and may be absent elsewhere.
+    pub git_ignored: bool,
 }
 
 impl Source {

@@ -45,7 +45,7 @@ impl Span {
 }
 
 /// Line and column, both counted from 1; the column counts characters, as editors do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, JsonSchema)]
 pub struct Position {
     /// Line, from 1.
     pub line: usize,

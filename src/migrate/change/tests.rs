@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::repo::syntax::hcl;
-use crate::repo::text::Place;
+use crate::repo::text::{Place, Position};
 use proptest::prelude::*;
 
 fn source(kind: SourceKind, syntax: Syntax, span: Span, body: Span, settings: Vec<Setting>) -> Source {
@@ -15,6 +15,7 @@ fn source(kind: SourceKind, syntax: Syntax, span: Span, body: Span, settings: Ve
         settings,
         editability: Editability::Safe,
         label: None,
+        git_ignored: false,
     }
 }
 
@@ -63,6 +64,7 @@ fn yaml(text: &str) -> Source {
             let span = Span::new(start, value_start + value_text.len());
             settings.push(Setting {
                 name: name.trim_start_matches([' ', '-']).to_owned(),
+                at: Position::default(),
                 span,
                 name_span: Span::new(start, at + name.len()),
                 value_span: Span::new(value_start, span.end),
@@ -86,6 +88,7 @@ fn flag(text: &str, word: &str, name: &str) -> Source {
     let value_span = Span::new(value_start, span.end - closing);
     let setting = Setting {
         name: name.to_owned(),
+        at: Position::default(),
         span,
         name_span: Span::new(name_start, name_start + name.len()),
         value_span,

@@ -164,10 +164,6 @@ impl<'a> Lexer<'a> {
         if at < self.end { self.bytes.get(at).copied() } else { None }
     }
 
-    fn rest_starts_with(&self, text: &[u8]) -> bool {
-        self.bytes.get(self.at..self.end).is_some_and(|rest| rest.starts_with(text))
-    }
-
     fn in_code(&self) -> bool {
         matches!(self.open.last(), None | Some(Open::Bracket(_)))
     }

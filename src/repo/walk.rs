@@ -1,0 +1,578 @@
+//! The walk: finds files below the given paths, in parallel, with git's ignore rules. It opens directories and
+//! files and decides nothing about their content.
+//!
+//! It differs from a plain ripgrep walk in three ways, each because Terraform differs from git: hidden files are
+//! seen (`.github`), a git-ignored configuration file in a visited directory is seen and marked (Terraform loads
+//! it all the same), and links to directories are noted, never followed into a loop.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::facts::FileId;
+use super::problem::{Problem, ProblemKind};
+use super::text::Place;
+
+/// Directories that programs write for themselves: copies of what stands elsewhere, never edited by people.
+const CACHES: &[&str] = &[".git", ".terraform", ".terragrunt-cache", ".hg", ".svn", "node_modules"];
+
+/// Where to walk and what to leave out.
+#[derive(Debug, Clone, Default)]
+pub struct WalkOptions {
+    /// Files and directories to begin at.
+    pub paths: Vec<PathBuf>,
+    /// Globs of shown paths to leave out.
+    pub exclude: Vec<String>,
+    /// Look into what git ignores, too.
+    pub no_ignore: bool,
+    /// Threads; absent means one per core.
+    pub threads: Option<usize>,
+}
+
+/// Why a walk could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError {
+    /// A path that was asked for is not there.
+    #[error("{path}: {source}")]
+    NoSuchPath {
+        /// As given.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An exclude glob can't be read.
+    #[error("exclude glob `{glob}`: {source}")]
+    BadGlob {
+        /// As given.
+        glob: String,
+        /// What is wrong with it.
+        source: globset::Error,
+    },
+    /// No threads to be had.
+    #[error("could not start threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// What the walk found beside the files themselves.
+#[derive(Debug)]
+pub struct Walked<T> {
+    /// What `visit` kept, sorted by path.
+    pub kept: Vec<(FileId, T)>,
+    /// Links to directories inside the walk: shown path of the link, shown path of its target.
+    pub dir_links: Vec<(String, String)>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// Files seen.
+    pub files: u64,
+}
+
+/// Told now and then how far a long walk is.
+pub trait Progress: Sync {
+    /// `seen` files so far.
+    fn files(&self, seen: u64);
+}
+
+/// No one wants to know.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn files(&self, _seen: u64) {}
+}
+
+/// One file on its way through the walk: nothing is opened or allocated until asked.
+pub struct Candidate<'a> {
+    dir: &'a Dir,
+    name: &'a OsStr,
+    git_ignored: bool,
+    is_link: bool,
+}
+
+impl Candidate<'_> {
+    /// The file name, invalid UTF-8 replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.name.to_string_lossy()
+    }
+
+    /// Whether git ignores it.
+    pub fn git_ignored(&self) -> bool {
+        self.git_ignored
+    }
+
+    /// The shown path of its directory.
+    pub fn dir(&self) -> &str {
+        &self.dir.shown
+    }
+
+    /// The path to open it by.
+    pub fn os_path(&self) -> PathBuf {
+        self.dir.os_path.join(self.name)
+    }
+
+    /// Everything that identifies it.
+    pub fn id(&self) -> FileId {
+        let os_path = self.os_path();
+        let link_target = self.is_link.then(|| fs::canonicalize(&os_path).ok()).flatten();
+        FileId {
+            path: join(&self.dir.shown, &self.name.to_string_lossy()),
+            git_ignored: self.git_ignored,
+            link_target: link_target.map(|target| target.to_string_lossy().into_owned()),
+            os_path,
+        }
+    }
+
+    /// Reads up to `limit` bytes into `buffer`, replacing what was there. Says whether that was all.
+    pub fn read(&self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
+        buffer.clear();
+        let file = File::open(self.os_path())?;
+        read_up_to(&file, buffer, limit)
+    }
+}
+
+/// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
+fn read_up_to(mut file: &File, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
+    const CHUNK: usize = 64 * 1024;
+    let mut filled = 0;
+    loop {
+        if filled >= limit {
+            buffer.truncate(filled);
+            return Ok(file.read(&mut [0_u8])? == 0);
+        }
+        let want = CHUNK.max(filled).min(limit - filled);
+        buffer.resize(filled + want, 0);
+        match file.read(buffer.get_mut(filled..).unwrap_or_default()) {
+            Ok(0) => {
+                buffer.truncate(filled);
+                return Ok(true);
+            }
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// A directory on the way down.
+struct Dir {
+    shown: String,
+    os_path: PathBuf,
+    /// Without links: what ignore rules are asked with.
+    real: PathBuf,
+    ignores: Option<Arc<Ignores>>,
+    /// A link that leads out of the walk: its own files are read, its subdirectories are not.
+    flat: bool,
+}
+
+/// Ignore rules of one directory, and of those above it.
+struct Ignores {
+    rules: Vec<Gitignore>,
+    parent: Option<Arc<Ignores>>,
+}
+
+impl Ignores {
+    fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+        let mut level = Some(self);
+        while let Some(at) = level {
+            for rules in &at.rules {
+                match rules.matched(path, is_dir) {
+                    ignore::Match::Ignore(_) => return true,
+                    ignore::Match::Whitelist(_) => return false,
+                    ignore::Match::None => {}
+                }
+            }
+            level = at.parent.as_deref();
+        }
+        false
+    }
+}
+
+struct Shared<'a, T> {
+    visit: &'a (dyn Fn(&Candidate<'_>) -> Result<Option<T>, Problem> + Sync),
+    keep_ignored: &'a (dyn Fn(&str) -> bool + Sync),
+    exclude: GlobSet,
+    no_ignore: bool,
+    roots: Vec<(PathBuf, String)>,
+    progress: &'a dyn Progress,
+    files: AtomicU64,
+    kept: Mutex<Vec<(FileId, T)>>,
+    dir_links: Mutex<Vec<(String, String)>>,
+    problems: Mutex<Vec<Problem>>,
+}
+
+/// Walks and gives every file to `visit`. A git-ignored file is given only when `keep_ignored` says that its
+/// name matters to Terraform.
+pub fn walk<T: Send>(
+    options: &WalkOptions,
+    keep_ignored: &(dyn Fn(&str) -> bool + Sync),
+    progress: &dyn Progress,
+    visit: &(dyn Fn(&Candidate<'_>) -> Result<Option<T>, Problem> + Sync),
+) -> Result<Walked<T>, WalkError> {
+    let mut exclude = GlobSetBuilder::new();
+    for glob in &options.exclude {
+        let bad = |source| WalkError::BadGlob { glob: glob.clone(), source };
+        exclude.add(Glob::new(glob).map_err(bad)?);
+        // `modules` means the directory and all below it, as in `.gitignore`.
+        exclude.add(Glob::new(&format!("{}/**", glob.trim_end_matches('/'))).map_err(bad)?);
+    }
+    let exclude =
+        exclude.build().map_err(|source| WalkError::BadGlob { glob: options.exclude.join(", "), source })?;
+    let mut starts = Vec::new();
+    for path in &options.paths {
+        let canonical = fs::canonicalize(path)
+            .map_err(|source| WalkError::NoSuchPath { path: path.display().to_string(), source })?;
+        let shown = shown_start(path);
+        if !starts.iter().any(|(have, _, _)| have == &canonical) {
+            starts.push((canonical, shown, path.clone()));
+        }
+    }
+    // A path inside another one is walked once, by the outer.
+    let all: Vec<PathBuf> = starts.iter().map(|(canonical, _, _)| canonical.clone()).collect();
+    starts.retain(|(canonical, _, _)| {
+        !all.iter().any(|other| other != canonical && canonical.starts_with(other))
+    });
+
+    let shared = Shared {
+        visit,
+        keep_ignored,
+        exclude,
+        no_ignore: options.no_ignore,
+        roots: starts.iter().map(|(canonical, shown, _)| (canonical.clone(), shown.clone())).collect(),
+        progress,
+        files: AtomicU64::new(0),
+        kept: Mutex::new(Vec::new()),
+        dir_links: Mutex::new(Vec::new()),
+        problems: Mutex::new(Vec::new()),
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build()?;
+    pool.scope(|scope| {
+        for (canonical, shown, given) in &starts {
+            let shared = &shared;
+            if canonical.is_dir() {
+                let ignores = if options.no_ignore { None } else { ignores_above(canonical) };
+                let dir = Dir {
+                    shown: shown.clone(),
+                    os_path: given.clone(),
+                    real: canonical.clone(),
+                    ignores,
+                    flat: false,
+                };
+                scope.spawn(move |scope| walk_dir(shared, scope, dir));
+            } else if let (Some(parent), Some(name)) = (given.parent(), given.file_name()) {
+                let os_path =
+                    if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() };
+                let shown = super::facts::dir_of(shown).to_owned();
+                let dir = Dir { shown, real: os_path.clone(), os_path, ignores: None, flat: true };
+                visit_file(shared, &Candidate { dir: &dir, name, git_ignored: false, is_link: false });
+            }
+        }
+    });
+    let mut kept = shared.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+    kept.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
+    dir_links.sort();
+    let mut problems = shared.problems.into_inner().unwrap_or_else(PoisonError::into_inner);
+    problems.sort_by(|a, b| a.place.cmp(&b.place));
+    Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+/// How a start path is shown: as given, without `./` in front or `/` behind; `.` for the current directory.
+fn shown_start(path: &Path) -> String {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let mut shown = text.as_str();
+    while let Some(rest) = shown.strip_prefix("./") {
+        shown = rest.trim_start_matches('/');
+    }
+    let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { shown };
+    if shown.is_empty() { ".".to_owned() } else { shown.to_owned() }
+}
+
+/// A shown path from its directory and name.
+pub fn join(dir: &str, name: &str) -> String {
+    match dir {
+        "." | "" => name.to_owned(),
+        "/" => format!("/{name}"),
+        _ => format!("{dir}/{name}"),
+    }
+}
+
+/// Ignore rules that hold where the walk begins: git's own excludes and the files above, up to the repository's
+/// root.
+fn ignores_above(canonical: &Path) -> Option<Arc<Ignores>> {
+    let root = canonical.ancestors().find(|dir| dir.join(".git").exists())?;
+    let (global, _) = Gitignore::global();
+    let mut exclude = GitignoreBuilder::new(root);
+    let _ = exclude.add(root.join(".git/info/exclude"));
+    let base = vec![exclude.build().unwrap_or_else(|_| Gitignore::empty()), global];
+    let mut level = Arc::new(Ignores { rules: base, parent: None });
+    let between: Vec<&Path> = canonical.ancestors().skip(1).take_while(|dir| dir.starts_with(root)).collect();
+    for dir in between.iter().rev() {
+        let rules = ignore_files(dir, dir.join(".gitignore").exists(), dir.join(".ignore").exists());
+        if !rules.is_empty() {
+            level = Arc::new(Ignores { rules, parent: Some(level) });
+        }
+    }
+    Some(level)
+}
+
+fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<Gitignore> {
+    let mut rules = Vec::new();
+    for (present, name) in [(plain, ".ignore"), (git, ".gitignore")] {
+        if present {
+            let mut builder = GitignoreBuilder::new(dir);
+            // A malformed line is passed over, as git does.
+            let _ = builder.add(dir.join(name));
+            rules.extend(builder.build().ok());
+        }
+    }
+    rules
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unreadable(path: &str, error: &io::Error) -> Problem {
+    let kind =
+        if error.raw_os_error() == Some(40) { ProblemKind::SymlinkLoop } else { ProblemKind::Unreadable };
+    Problem {
+        kind,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: format!("could not be read ({error}); what it holds is not known"),
+    }
+}
+
+fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, dir: Dir) {
+    let entries: Result<Vec<_>, _> = fs::read_dir(&dir.os_path).and_then(Iterator::collect);
+    let entries: Vec<(OsString, fs::DirEntry)> = match entries {
+        Ok(entries) => entries.into_iter().map(|entry: fs::DirEntry| (entry.file_name(), entry)).collect(),
+        Err(error) => {
+            lock(&shared.problems).push(unreadable(&dir.shown, &error));
+            return;
+        }
+    };
+    let mut dir = dir;
+    if !shared.no_ignore {
+        let has = |name: &str| entries.iter().any(|(have, _)| have == name);
+        let rules = ignore_files(&dir.real, has(".gitignore"), has(".ignore"));
+        if !rules.is_empty() {
+            dir.ignores = Some(Arc::new(Ignores { rules, parent: dir.ignores.take() }));
+        }
+    }
+    for (name, entry) in entries {
+        let ignored = |is_dir| match &dir.ignores {
+            Some(rules) => rules.ignores(&dir.real.join(&name), is_dir),
+            None => false,
+        };
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
+            if dir.flat || known_cache || ignored(true) {
+                continue;
+            }
+            let shown = join(&dir.shown, &name.to_string_lossy());
+            if shared.exclude.is_match(&shown) {
+                continue;
+            }
+            let real = dir.real.join(&name);
+            let child = Dir { shown, os_path: entry.path(), real, ignores: dir.ignores.clone(), flat: false };
+            scope.spawn(move |scope| walk_dir(shared, scope, child));
+        } else if kind.is_file() {
+            let git_ignored = ignored(false);
+            visit_file(shared, &Candidate { dir: &dir, name: &name, git_ignored, is_link: false });
+        } else if kind.is_symlink() {
+            visit_link(shared, scope, &dir, &name, ignored(false));
+        }
+        // Sockets, pipes and devices hold no configuration, and opening them could block.
+    }
+}
+
+fn visit_link<'s, T: Send>(
+    shared: &'s Shared<'_, T>,
+    scope: &rayon::Scope<'s>,
+    dir: &Dir,
+    name: &OsString,
+    git_ignored: bool,
+) {
+    let os_path = dir.os_path.join(name);
+    let shown = join(&dir.shown, &name.to_string_lossy());
+    match fs::metadata(&os_path) {
+        Ok(target) if target.is_file() => {
+            visit_file(shared, &Candidate { dir, name, git_ignored, is_link: true });
+        }
+        Ok(target) if target.is_dir() && !git_ignored && !dir.flat && !shared.exclude.is_match(&shown) => {
+            let Ok(target) = fs::canonicalize(&os_path) else { return };
+            match shared.roots.iter().find(|(root, _)| target.starts_with(root)) {
+                Some((root, root_shown)) => {
+                    let below = target.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
+                    let target_shown =
+                        if below.is_empty() { root_shown.clone() } else { join(root_shown, &below) };
+                    let inside_itself = target_shown == "." || shown.starts_with(&format!("{target_shown}/"));
+                    if inside_itself {
+                        lock(&shared.problems).push(Problem {
+                            kind: ProblemKind::SymlinkLoop,
+                            place: Place { file: shown, line: 1, column: 1 },
+                            message: format!(
+                                "the link leads back to {target_shown}, which is walked already"
+                            ),
+                        });
+                    } else {
+                        lock(&shared.dir_links).push((shown, target_shown));
+                    }
+                }
+                None => {
+                    let child = Dir { shown, os_path, real: target, ignores: None, flat: true };
+                    scope.spawn(move |scope| walk_dir(shared, scope, child));
+                }
+            }
+        }
+        Ok(_) => {}
+        // A dangling link to something that Terraform would load is a failure there, too.
+        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) => {
+            lock(&shared.problems).push(unreadable(&shown, &error));
+        }
+        Err(_) => {}
+    }
+}
+
+fn visit_file<T: Send>(shared: &Shared<'_, T>, candidate: &Candidate<'_>) {
+    if candidate.git_ignored && !(shared.keep_ignored)(&candidate.name()) {
+        return;
+    }
+    if !shared.exclude.is_empty() {
+        let shown = join(&candidate.dir.shown, &candidate.name.to_string_lossy());
+        if shared.exclude.is_match(&shown) {
+            return;
+        }
+    }
+    let seen = shared.files.fetch_add(1, Ordering::Relaxed) + 1;
+    if seen.is_multiple_of(1024) {
+        shared.progress.files(seen);
+    }
+    match (shared.visit)(candidate) {
+        Ok(Some(kept)) => lock(&shared.kept).push((candidate.id(), kept)),
+        Ok(None) => {}
+        Err(problem) => lock(&shared.problems).push(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        root
+    }
+
+    fn names(root: &Path, options: WalkOptions) -> (Vec<(String, bool)>, Walked<usize>) {
+        let options = WalkOptions { paths: vec![root.to_owned()], ..options };
+        let walked = walk(&options, &|name| name.ends_with(".tf"), &Silent, &|file| {
+            let mut buffer = Vec::new();
+            assert!(file.read(&mut buffer, 1 << 20).unwrap());
+            Ok(Some(buffer.len()))
+        })
+        .unwrap();
+        let prefix = format!("{}/", root.display());
+        let shown = walked
+            .kept
+            .iter()
+            .map(|(id, _)| (id.path.strip_prefix(&prefix).unwrap().to_owned(), id.git_ignored))
+            .collect();
+        (shown, walked)
+    }
+
+    fn yes(path: &str) -> (String, bool) {
+        (path.to_owned(), false)
+    }
+
+    #[test]
+    fn ignored_configuration_counts_and_is_marked_caches_do_not() {
+        let root = tree(&[
+            (".git/HEAD", ""),
+            (".gitignore", "*_override.tf\nbuild/\n*.log\n!keep.log\n"),
+            (".github/workflows/ci.yml", "x"),
+            ("a/main.tf", "12345"),
+            ("a/x_override.tf", ""),
+            ("a/x.log", ""),
+            ("a/keep.log", ""),
+            ("a/.terraform/modules/m/main.tf", ""),
+            ("build/main.tf", ""),
+        ]);
+        let (shown, walked) = names(root.path(), WalkOptions::default());
+        assert_eq!(
+            shown,
+            [
+                yes(".github/workflows/ci.yml"),
+                yes(".gitignore"),
+                yes("a/keep.log"),
+                yes("a/main.tf"),
+                ("a/x_override.tf".to_owned(), true),
+            ]
+        );
+        assert_eq!(walked.kept[3].1, 5, "a file is read whole");
+    }
+
+    #[test]
+    fn rules_above_the_start_hold_and_no_ignore_lifts_them() {
+        let root =
+            tree(&[(".git/HEAD", ""), (".gitignore", "/sub/out/\n"), ("sub/out/a.tf", ""), ("sub/b.tf", "")]);
+        let (shown, _) = names(&root.path().join("sub"), WalkOptions::default());
+        assert_eq!(shown, [yes("b.tf")]);
+        let (shown, _) =
+            names(&root.path().join("sub"), WalkOptions { no_ignore: true, ..WalkOptions::default() });
+        assert_eq!(shown, [yes("b.tf"), yes("out/a.tf")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_noted_never_followed_round() {
+        use std::os::unix::fs::symlink;
+        let outside = tree(&[("main.tf", ""), ("deep/main.tf", "")]);
+        let root = tree(&[("a/main.tf", "")]);
+        symlink(root.path().join("a"), root.path().join("b")).unwrap();
+        symlink(root.path(), root.path().join("a/up")).unwrap();
+        symlink(root.path().join("loop.tf"), root.path().join("loop.tf")).unwrap();
+        symlink(outside.path(), root.path().join("out")).unwrap();
+        symlink("main.tf", root.path().join("a/same.tf")).unwrap();
+        let (shown, walked) = names(root.path(), WalkOptions::default());
+        assert_eq!(shown, [yes("a/main.tf"), yes("a/same.tf"), yes("out/main.tf")]);
+        assert_eq!(walked.dir_links.len(), 1);
+        assert!(walked.dir_links[0].0.ends_with("/b") && walked.dir_links[0].1.ends_with("/a"));
+        let kinds: Vec<ProblemKind> = walked.problems.iter().map(|p| p.kind).collect();
+        assert_eq!(kinds, [ProblemKind::SymlinkLoop, ProblemKind::SymlinkLoop]);
+        assert!(walked.kept[1].0.link_target.as_deref().unwrap().ends_with("a/main.tf"));
+    }
+
+    #[test]
+    fn excludes_and_missing_paths() {
+        let root = tree(&[("a/main.tf", ""), ("b/main.tf", "")]);
+        let exclude = vec!["**/b".to_owned()];
+        let (shown, _) = names(root.path(), WalkOptions { exclude, ..WalkOptions::default() });
+        assert_eq!(shown, [yes("a/main.tf")]);
+        let options = WalkOptions { paths: vec![root.path().join("no")], ..WalkOptions::default() };
+        let visit = |_: &Candidate<'_>| -> Result<Option<()>, Problem> { Ok(None) };
+        assert!(matches!(walk(&options, &|_| false, &Silent, &visit), Err(WalkError::NoSuchPath { .. })));
+    }
+
+    #[test]
+    fn reading_stops_at_the_limit_and_says_so() {
+        let root = tree(&[("f", "0123456789")]);
+        let file = File::open(root.path().join("f")).unwrap();
+        let mut buffer = Vec::new();
+        assert!(!read_up_to(&file, &mut buffer, 4).unwrap());
+        assert_eq!(buffer, b"0123");
+        let file = File::open(root.path().join("f")).unwrap();
+        assert!(read_up_to(&file, &mut Vec::new(), 10).unwrap());
+    }
+}
