@@ -179,10 +179,21 @@ impl Removal {
         }
         let mut edits = vec![Edit::delete(self.lines(bytes))];
         // The last item takes the comma before it along.
-        let comma = self.previous_end.filter(|_| item.comma.is_none() && self.dialect.has_commas());
-        let comma = comma.and_then(|end| comma_between(bytes, end, item.span.start, self.dialect));
+        let is_last = item.comma.is_none() && self.dialect.has_commas();
+        let comma = if is_last { self.comma_before(bytes) } else { None };
         edits.extend(comma.map(|comma| Edit::delete(Span::new(comma, comma + 1))));
         Some(edits)
+    }
+
+    /// The comma between this item and the one before it.
+    fn comma_before(&self, bytes: &[u8]) -> Option<usize> {
+        let start = self.item.span.start;
+        if self.dialect == Dialect::Json {
+            // No comments: the byte before the white space tells, whatever member is there.
+            let before = Span::new(self.container.start, start).of(bytes).trim_ascii_end();
+            return before.ends_with(b",").then(|| self.container.start + before.len() - 1);
+        }
+        self.previous_end.and_then(|end| comma_between(bytes, end, start, self.dialect))
     }
 
     fn inline(&self, bytes: &[u8]) -> Vec<Edit> {
@@ -195,8 +206,7 @@ impl Removal {
         let before = Span::new(self.container.start, item.span.start).of(bytes);
         let blank = before.len() - before.trim_ascii_end().len();
         let start = item.span.start - blank;
-        let comma =
-            self.previous_end.and_then(|end| comma_between(bytes, end, item.span.start, self.dialect));
+        let comma = self.comma_before(bytes);
         match comma {
             Some(comma) if is_blank(bytes, comma + 1, item.span.start) => {
                 vec![Edit::delete(Span::new(comma, item.span.end))]

@@ -1,7 +1,7 @@
 //! Exact bytes before and after, one test a behaviour.
 
 use super::*;
-use crate::repo::syntax::hcl;
+use crate::repo::syntax::{atmos, hcl, json as json_syntax, terragrunt as terragrunt_syntax};
 use crate::repo::text::{Place, Position};
 use proptest::prelude::*;
 
@@ -453,6 +453,68 @@ fn json_members() {
     }
 }
 
+fn json_module(text: &str) -> Source {
+    let (facts, problems) = json_syntax::read_module_file("main.tf.json", Text::new(text.as_bytes()), false);
+    assert_eq!(problems, []);
+    facts.backends.into_iter().next().unwrap().source
+}
+
+#[test]
+fn json_as_it_is_read() {
+    expect(
+        "{\n  \"terraform\": {\n    \"backend\": {\n      \"s3\": {\n        \"bucket\": \"b\",\n        \"//\": \"dynamodb\",\n        \"dynamodb_table\": \"t\"\n      }\n    }\n  }\n}\n",
+        json_module,
+        "{\n  \"terraform\": {\n    \"backend\": {\n      \"s3\": {\n        \"bucket\": \"b\",\n        \"//\": \"dynamodb\",\n        \"dynamodb_table\": \"t\",\n        \"use_lockfile\": true\n      }\n    }\n  }\n}\n",
+        "{\n  \"terraform\": {\n    \"backend\": {\n      \"s3\": {\n        \"bucket\": \"b\",\n        \"//\": \"dynamodb\",\n        \"use_lockfile\": true\n      }\n    }\n  }\n}\n",
+    );
+    let text = "{\"terraform\":[{\"backend\":[{\"s3\":{\"a\":1,\"//\":\"x\",\"endpoints\":{\"dynamodb\":\"d\"},\"dynamodb_table\":\"t\"}}]}]}";
+    let left = "{\"terraform\":[{\"backend\":[{\"s3\":{\"a\":1,\"//\":\"x\"}}]}]}";
+    assert_eq!(try_change(text, &json_module(text), &last()).unwrap(), left);
+}
+
+#[test]
+fn terragrunt_as_it_is_read() {
+    fn read(text: &str) -> Source {
+        let (facts, problems) =
+            terragrunt_syntax::read_terragrunt("terragrunt.hcl", Text::new(text.as_bytes()));
+        assert_eq!(problems, []);
+        facts.remote_states.into_iter().chain(facts.generates).next().unwrap()
+    }
+    expect(
+        "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket         = \"b\"\n    dynamodb_table = \"t-${local.x}\" # the table\n  }\n}\n",
+        read,
+        "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket         = \"b\"\n    dynamodb_table = \"t-${local.x}\" # the table\n    use_lockfile   = true\n  }\n}\n",
+        "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket       = \"b\"\n    use_lockfile = true\n  }\n}\n",
+    );
+    expect(
+        "generate \"b\" {\n  contents = <<EOF\nterraform {\n  backend \"s3\" {\n    bucket         = \"b\"\n    dynamodb_table = \"t\"\n  }\n}\nEOF\n}\n",
+        read,
+        "generate \"b\" {\n  contents = <<EOF\nterraform {\n  backend \"s3\" {\n    bucket         = \"b\"\n    dynamodb_table = \"t\"\n    use_lockfile   = true\n  }\n}\nEOF\n}\n",
+        "generate \"b\" {\n  contents = <<EOF\nterraform {\n  backend \"s3\" {\n    bucket       = \"b\"\n    use_lockfile = true\n  }\n}\nEOF\n}\n",
+    );
+}
+
+#[test]
+fn atmos_as_it_is_read() {
+    fn read(text: &str) -> Source {
+        let (sources, problems) = atmos::read_atmos("stacks/a.yaml", Text::new(text.as_bytes()));
+        assert_eq!(problems, []);
+        sources.into_iter().next().unwrap()
+    }
+    expect(
+        "terraform:\n  backend:\n    s3:\n      bucket: b\n      dynamodb_table: \"t\" # x\n      endpoints:\n        dynamodb: d\n  vars: {}\n",
+        read,
+        "terraform:\n  backend:\n    s3:\n      bucket: b\n      dynamodb_table: \"t\" # x\n      use_lockfile: true\n      endpoints:\n        dynamodb: d\n  vars: {}\n",
+        "terraform:\n  backend:\n    s3:\n      bucket: b\n      use_lockfile: true\n  vars: {}\n",
+    );
+    expect(
+        "terraform:\n  backend:\n    s3:\n      dynamodb_table: t",
+        read,
+        "terraform:\n  backend:\n    s3:\n      dynamodb_table: t\n      use_lockfile: true",
+        "terraform:\n  backend:\n    s3:\n      use_lockfile: true",
+    );
+}
+
 #[test]
 fn yaml_entries() {
     expect(
@@ -639,7 +701,15 @@ fn any_source() -> impl Strategy<Value = Source> {
     let setting =
         (name, span.clone(), span.clone(), span.clone()).prop_map(|(name, all, name_span, value_span)| {
             let value = if name == "endpoints" { Value::Object } else { Value::Text("x".into()) };
-            Setting { name: name.into(), span: all, name_span, value_span, value, via: Vec::new() }
+            Setting {
+                name: name.into(),
+                at: Position::default(),
+                span: all,
+                name_span,
+                value_span,
+                value,
+                via: Vec::new(),
+            }
         });
     let syntax = prop_oneof![
         Just(Syntax::HclBody),
