@@ -254,29 +254,31 @@ impl Removal {
             let length = self.dialect.comment(text)?;
             text.get(length..)?.trim_ascii().is_empty().then(|| String::from_utf8_lossy(text).into_owned())
         };
-        while let Some(line) = line_before(bytes, start).filter(|line| line.start >= first) {
-            let Some(text) = comment(&line).filter(|text| is_about_table(text, self.lock_stays)) else {
-                break;
-            };
-            let above = line_before(bytes, line.start)
-                .filter(|line| line.start >= first)
-                .and_then(|line| comment(&line));
-            let goes_on =
-                above.is_some_and(|above| !is_about_table(&above, self.lock_stays)) && starts_low(&text);
-            if goes_on {
-                break;
+        // Sentence by sentence: half of one must not be left.
+        loop {
+            let mut sentence = None;
+            let mut at = start;
+            while let Some(line) = line_before(bytes, at).filter(|line| line.start >= first) {
+                let Some(text) = comment(&line) else { break };
+                at = line.start;
+                let goes_on = starts_low(&text);
+                sentence = Some(text);
+                if !goes_on {
+                    break;
+                }
             }
-            start = line.start;
+            match sentence {
+                Some(text) if is_about_table(&text, self.lock_stays) => start = at,
+                _ => return start,
+            }
         }
-        start
     }
 }
 
-/// A comment that starts with a small letter goes on from the line above: half a sentence must not be left.
+/// A comment that starts with a small letter goes on from the line above, unless it is a setting put aside.
 fn starts_low(comment: &str) -> bool {
     let text = comment.trim_start_matches(['#', '/', '*', ' ', '\t']);
-    let word: &str = text.split([' ', '=']).next().unwrap_or_default();
-    text.starts_with(char::is_lowercase) && !word.contains('_')
+    text.starts_with(char::is_lowercase) && !text.contains('=')
 }
 
 /// Whether a comment is about the lock table; one about locking in general is, while nothing else locks.

@@ -155,6 +155,8 @@ fn comments_about_the_table_go_and_others_stay() {
             "  # The state lives in s3 and\n  # the dynamodb table\n",
             "  # The state lives in s3 and\n  # the dynamodb table\n",
         ),
+        ("  # The old name of the lock table, so that\n  # nothing breaks\n", ""),
+        ("  # Which bucket\n  # dynamodb_table = \"old\"\n", "  # Which bucket\n"),
         ("  /* dynamodb */\n", ""),
         ("  // dynamodb_table = \"old\"\n", ""),
     ];
