@@ -13,6 +13,7 @@ use super::{EXIT_CODES, Outcome};
 use crate::config::{Config, Date};
 use crate::repo::inventory::{self, Inventory, LockMode};
 use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
+use crate::repo::shown::Home;
 use crate::repo::walk::{WalkOptions, walk};
 use crate::report::group::By;
 use crate::report::table::TableOptions;
@@ -127,7 +128,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let config = load_config(args)?;
     let options = ScanOptions {
         paths: args.paths.clone(),
-        exclude: args.exclude.iter().cloned().chain(excludes(&config)).collect(),
+        exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
         threads: args.threads.map(usize::from),
         engine: args.engine.map(Into::into),
@@ -204,19 +205,8 @@ fn load_config(args: &Args) -> Result<Config, Failure> {
     let here = Path::new(".").canonicalize().unwrap_or_default();
     let home =
         path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
-    if let Ok(below) = here.strip_prefix(&home) {
-        config.below = below.iter().map(|part| format!("{}/", part.to_string_lossy())).collect();
-    }
+    config.home = Home::new(&home, &here);
     Ok(config)
-}
-
-/// The configuration's excludes as seen from the current directory. One that speaks of another part of the
-/// repository is passed over: it can't match anything here.
-fn excludes(config: &Config) -> impl Iterator<Item = String> {
-    config.exclude.iter().filter_map(|glob| match glob.strip_prefix(&config.below) {
-        Some(rest) => Some(rest.to_owned()),
-        None => glob.starts_with("**").then(|| glob.clone()),
-    })
 }
 
 fn could_not_walk(error: &ScanError) -> Failure {
@@ -257,19 +247,4 @@ fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> {
     let walked = walk(&options, &ours, &Silent, &|file| Ok(ours(&file.name()).then_some(())))
         .map_err(|error| could_not_walk(&error))?;
     Ok(!walked.kept.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn excludes_are_seen_from_the_current_directory() {
-        let config = Config {
-            exclude: vec!["envs/old/**".to_owned(), "other/**".to_owned(), "**/examples/**".to_owned()],
-            below: "envs/".to_owned(),
-            ..Config::default()
-        };
-        assert_eq!(excludes(&config).collect::<Vec<_>>(), ["old/**", "**/examples/**"]);
-    }
 }

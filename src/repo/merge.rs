@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{FileFacts, FileId, Tool, VersionPin, dir_of};
+use super::facts::{Call, FileFacts, FileId, Tool, VersionPin, dir_of};
 use super::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
     Unattributed,
@@ -93,8 +93,6 @@ struct Builder<'a> {
     inventory: Inventory,
     /// First source of each file's module backends, by file index.
     first_backend: Vec<usize>,
-    /// Sources of each file's calls' flags, by (file, call).
-    flags: BTreeMap<(usize, usize), Vec<usize>>,
     /// Sources that a root module, a reader or a note accounts for.
     accounted: BTreeSet<usize>,
     /// Why a source belongs to no root module, where attribution said so.
@@ -123,7 +121,6 @@ impl<'a> Builder<'a> {
             engine,
             inventory,
             first_backend: Vec::new(),
-            flags: BTreeMap::new(),
             accounted: BTreeSet::new(),
             reasons: BTreeMap::new(),
             terragrunt_sources: Vec::new(),
@@ -139,7 +136,7 @@ impl<'a> Builder<'a> {
 
     /// Numbers every source. Each file's module backends stand together, in order.
     fn collect_sources(&mut self) {
-        for (at, (id, file)) in self.facts.files.iter().enumerate() {
+        for (id, file) in self.facts.files {
             let ignored = id.git_ignored;
             self.first_backend.push(self.inventory.sources.len());
             for block in file.module.iter().flat_map(|module| &module.backends) {
@@ -158,12 +155,8 @@ impl<'a> Builder<'a> {
                     self.terragrunt_sources.push(index);
                 }
             }
-            for (call_at, call) in file.calls.iter().enumerate() {
-                let flags: Vec<usize> =
-                    call.config_flags.iter().map(|flag| self.push(flag, ignored)).collect();
-                if !flags.is_empty() {
-                    self.flags.insert((at, call_at), flags);
-                }
+            for flag in file.calls.iter().flat_map(|call| &call.config_flags) {
+                self.push(flag, ignored);
             }
         }
     }
@@ -199,13 +192,17 @@ impl<'a> Builder<'a> {
             let has = |name| block.is_some_and(|block| block.setting(name).is_some());
             roots.push(partial::RootInput { path, has_bucket: has("bucket"), has_key: has("key") });
         }
-        let none: &[usize] = &[];
-        let mut calls: Vec<partial::CallInput<'_>> = Vec::new();
-        for (at, (id, file)) in self.facts.files.iter().enumerate() {
-            for (call_at, call) in file.calls.iter().enumerate() {
-                let flags = self.flags.get(&(at, call_at)).map_or(none, Vec::as_slice);
-                calls.push(partial::CallInput { script: &id.path, call, flags });
-            }
+        let mut calls: Vec<Call> = Vec::new();
+        for (_, file) in self.facts.files {
+            calls.extend(file.calls.iter().cloned());
+            // Terragrunt hands these to its own units; here they are only habits.
+            let handed = file.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            calls.extend(handed.map(|call| Call {
+                config_files: Vec::new(),
+                config_flags: Vec::new(),
+                var_files: Vec::new(),
+                ..call.clone()
+            }));
         }
         let attribution = partial::attribute(&roots, &self.inventory.sources, &calls);
         self.reasons = attribution.unattributed.into_iter().collect();
@@ -263,14 +260,17 @@ impl<'a> Builder<'a> {
                         std::iter::once(block).chain(choice.sources.iter().copied()).collect();
                     self.accounted.extend(layers.iter().chain(&winner.shadowed));
                     let label = choice.label.clone();
-                    backends.push(root_module::effective(
-                        &self.inventory.sources,
-                        &layers,
-                        &winner.shadowed,
-                        scope,
-                        label,
-                        engine,
-                    ));
+                    let sources = &self.inventory.sources;
+                    let mut backend =
+                        root_module::effective(sources, &layers, &winner.shadowed, scope, label, engine);
+                    if let Some(file) = choice.missing.first() {
+                        // What a file that is not here sets goes over everything else.
+                        let why = format!("`{file}` is given to -backend-config and was not found");
+                        backend.mode = LockMode::Unknown;
+                        backend.dynamodb_table = Knowable::Unknown(why.clone());
+                        backend.use_lockfile = Knowable::Unknown(why);
+                    }
+                    backends.push(backend);
                     self.refuse_invalid(&layers);
                 }
             }

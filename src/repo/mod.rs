@@ -7,6 +7,7 @@ pub mod inventory;
 pub mod merge;
 pub mod owners;
 pub mod partial;
+mod pattern;
 pub mod problem;
 pub mod read;
 pub mod root_module;

@@ -1,28 +1,653 @@
-//! stub
-use super::{facts::*, inventory::*, source::*};
-use std::collections::BTreeMap;
+//! Partial configuration: which backend-config files and flags belong to which root module, and in which
+//! combinations. Pure; settings are neither read nor merged here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::facts::{Call, dir_of};
+use super::inventory::{Habit, HabitKind, SharedVarFile};
+use super::pattern::{Captures, Index, Pattern, agree};
+use super::setting::Value;
+use super::source::{Source, SourceKind};
+use super::syntax::flags::strip_base;
+use super::syntax::hcl::has_backend_shape;
+
+/// A directory with an s3 backend block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RootInput<'a> {
+    /// The directory, as shown to people; `.` for the top.
     pub path: &'a str,
+    /// Whether the block sets `bucket`.
     pub has_bucket: bool,
+    /// Whether the block sets `key`.
     pub has_key: bool,
 }
-pub struct CallInput<'a> {
-    pub script: &'a str,
-    pub call: &'a Call,
-    pub flags: &'a [usize],
+
+/// One combination of files and flags with which a root module is initialised.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// For people: file paths and `name=value`, in merge order.
+    pub label: Vec<String>,
+    /// Indices of the sources, in merge order.
+    pub sources: Vec<usize>,
+    /// Files that the command names and that were not found: what they set can't be told.
+    pub missing: Vec<String>,
 }
-#[derive(Default)]
+
+/// The result.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Attribution {
+    /// For each root module, its choices: at least one, in order of their labels.
     pub choices: BTreeMap<String, Vec<Choice>>,
+    /// Sources that belong to no root module, with the reason.
     pub unattributed: Vec<(usize, String)>,
+    /// Files that are both backend-config and var-file.
     pub shared_var_files: Vec<SharedVarFile>,
+    /// Habits seen in the calls.
     pub habits: Vec<Habit>,
 }
-#[derive(Default, Clone)]
-pub struct Choice {
-    pub label: Vec<String>,
-    pub sources: Vec<usize>,
+
+/// Combinations of one call beyond this many are not told apart.
+const MAX_COMBINATIONS: usize = 256;
+/// Calls without a known directory that are tried on one root module.
+const MAX_WANDERING: usize = 20;
+/// How far below a root module a file is taken for its own because of its name, or because of its shape.
+const NAME_DEPTH: usize = 3;
+const SHAPE_DEPTH: usize = 2;
+
+/// Whether a file's name says that it is backend-config.
+pub fn is_well_known(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    match extension {
+        "tfbackend" | "backend" => true,
+        "hcl" | "tfvars" => {
+            stem == "backend"
+                || stem.ends_with(".backend")
+                || stem.starts_with("backend.")
+                || stem.ends_with("-backend")
+                || stem.ends_with("_backend")
+                || stem.starts_with("backend-")
+                || stem.starts_with("backend_")
+        }
+        "conf" | "config" | "cfg" | "properties" => stem.starts_with("backend") || stem.ends_with("backend"),
+        _ => false,
+    }
 }
-pub fn attribute(_: &[RootInput<'_>], _: &[Source], _: &[CallInput<'_>]) -> Attribution {
-    Attribution::default()
+
+/// Whether a file is run by machines: CI pipelines and what they are made of.
+pub fn is_automation(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    let dirs = [
+        ".github/",
+        ".gitlab/",
+        ".circleci/",
+        ".buildkite/",
+        ".azure-pipelines/",
+        ".semaphore/",
+        ".woodpecker/",
+    ];
+    let names = [
+        ".gitlab-ci",
+        "jenkinsfile",
+        "azure-pipelines",
+        "buildspec",
+        "bitbucket-pipelines",
+        "atlantis",
+        "cloudbuild",
+        ".drone",
+        ".travis",
+        "appveyor",
+        "codefresh",
+        "buildkite",
+        "pipeline",
+    ];
+    dirs.iter().any(|dir| path.starts_with(dir) || path.contains(&format!("/{dir}")))
+        || names.iter().any(|start| name.starts_with(start))
+        || name.ends_with(".gitlab-ci.yml")
+        || name == "action.yml"
+        || name == "action.yaml"
 }
+
+/// Existing files that calls name as backend-config: they are to be read whatever their names are.
+pub fn named_files<'f>(calls: &[Call], files: &[&'f str]) -> BTreeSet<&'f str> {
+    let index = Index::new(files.iter().enumerate().map(|(at, path)| (*path, at)));
+    let mut found = BTreeSet::new();
+    let mut seen = HashSet::new();
+    for (written, _) in calls.iter().flat_map(|call| &call.config_files) {
+        if !seen.insert(written.as_str()) {
+            continue;
+        }
+        let path = strip_base(written).unwrap_or(written);
+        let path = path.trim_start_matches("../").trim_start_matches("./");
+        let Some(pattern) = Pattern::anywhere(path).filter(|pattern| !pattern.is_open()) else { continue };
+        found.extend(index.find(&pattern).iter().filter_map(|(at, _)| files.get(*at).copied()));
+    }
+    found
+}
+
+/// Gives every backend-config file and flag among `sources` to the root modules that it configures.
+///
+/// Files and flags of other kinds among `sources` are passed over. A call's flags are found among `sources` by
+/// file and position.
+pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[Call]) -> Attribution {
+    let mut work = Work::new(roots, sources);
+    let mut by_file: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    for call in calls {
+        by_file.entry(call.place.file.as_str()).or_default().push(call);
+    }
+    let mut wandering = Vec::new();
+    for (file, calls) in &by_file {
+        wandering.extend(work.script(file, calls));
+    }
+    work.named();
+    work.shaped();
+    work.wander(&wandering);
+    let mut result = work.finish();
+    result.shared_var_files = shared_var_files(&by_file);
+    result.habits = habits(calls);
+    result
+}
+
+struct Work<'a> {
+    roots: &'a [RootInput<'a>],
+    sources: &'a [Source],
+    root_index: Index<'a>,
+    /// Root modules that lack bucket or key.
+    partial_index: Index<'a>,
+    file_index: Index<'a>,
+    flags: HashMap<(&'a str, usize), usize>,
+    /// Well-known files by the nearest root module.
+    named: BTreeMap<usize, Vec<usize>>,
+    choices: BTreeMap<usize, Vec<Choice>>,
+    /// Flags of calls whose command can't be told, by root module: they go onto every choice.
+    loose: BTreeMap<usize, Vec<usize>>,
+    used: BTreeSet<usize>,
+    why: BTreeMap<usize, String>,
+}
+
+impl<'a> Work<'a> {
+    fn new(roots: &'a [RootInput<'a>], sources: &'a [Source]) -> Self {
+        let of_kind =
+            |kind: SourceKind| sources.iter().enumerate().filter(move |(_, source)| source.kind == kind);
+        let root_index = Index::new(roots.iter().enumerate().map(|(at, root)| (root.path, at)));
+        let is_partial = |root: &RootInput<'_>| !(root.has_bucket && root.has_key);
+        let partial_index = Index::new(
+            roots.iter().enumerate().filter(|(_, root)| is_partial(root)).map(|(at, root)| (root.path, at)),
+        );
+        let mut named: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, source) in of_kind(SourceKind::BackendConfigFile) {
+            let file = source.place.file.as_str();
+            if is_well_known(file)
+                && let Some(root) = nearest(&root_index, roots, file, NAME_DEPTH)
+            {
+                named.entry(root).or_default().push(at);
+            }
+        }
+        Self {
+            roots,
+            sources,
+            root_index,
+            partial_index,
+            file_index: Index::new(
+                of_kind(SourceKind::BackendConfigFile).map(|(at, source)| (source.place.file.as_str(), at)),
+            ),
+            flags: of_kind(SourceKind::BackendConfigFlag)
+                .map(|(at, source)| ((source.place.file.as_str(), source.span.start), at))
+                .collect(),
+            named,
+            choices: BTreeMap::new(),
+            loose: BTreeMap::new(),
+            used: BTreeSet::new(),
+            why: BTreeMap::new(),
+        }
+    }
+
+    fn is_complete(&self, root: usize) -> bool {
+        self.roots.get(root).is_some_and(|root| root.has_bucket && root.has_key)
+    }
+
+    /// All calls of one script; those whose directory can't be told come back.
+    fn script<'c>(&mut self, file: &str, calls: &[&'c Call]) -> Vec<&'c Call> {
+        let mut wandering = Vec::new();
+        let mut made: BTreeMap<usize, Vec<Choice>> = BTreeMap::new();
+        let mut loose: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for call in calls {
+            let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
+            if !configures && call.subcommand != "init" {
+                continue;
+            }
+            let targets = match self.targets(file, call) {
+                Targets::Roots(targets) => targets,
+                Targets::Unknown => {
+                    if configures {
+                        wandering.push(*call);
+                    }
+                    continue;
+                }
+                Targets::None(why) => {
+                    self.blame(call, &why);
+                    continue;
+                }
+            };
+            for (root, captures) in targets {
+                if call.config_files.is_empty() && call.subcommand != "init" {
+                    loose.entry(root).or_default().extend(self.flags_of(call));
+                } else {
+                    made.entry(root).or_default().extend(self.combinations(file, call, root, &captures));
+                }
+            }
+        }
+        for (root, mut choices) in made {
+            for flag in loose.remove(&root).unwrap_or_default() {
+                choices.iter_mut().for_each(|choice| choice.sources.push(flag));
+            }
+            self.add(root, choices);
+        }
+        for (root, flags) in loose {
+            self.loose.entry(root).or_default().extend(flags);
+        }
+        wandering
+    }
+
+    fn add(&mut self, root: usize, choices: Vec<Choice>) {
+        self.used.extend(choices.iter().flat_map(|choice| choice.sources.iter().copied()));
+        self.choices.entry(root).or_default().extend(choices);
+    }
+
+    /// Which root modules a call runs in.
+    fn targets(&self, file: &str, call: &Call) -> Targets {
+        let home = dir_of(file);
+        if let Some(dir) = &call.dir {
+            if Pattern::below(".", dir).is_some_and(|pattern| pattern.is_open()) {
+                return Targets::Unknown;
+            }
+            for base in bases(file) {
+                let Some(pattern) = Pattern::below(base, dir) else { continue };
+                let found = self.root_index.find(&pattern);
+                if !found.is_empty() {
+                    return Targets::Roots(found);
+                }
+            }
+            return Targets::None(format!("the command runs in `{dir}`, which is no root module here"));
+        }
+        if let Some(root) = self.root_index.get(home) {
+            return Targets::Roots(vec![(root, Captures::new())]);
+        }
+        // Where the file that it names stands below a root module, it runs there.
+        let mut found = BTreeMap::new();
+        for (written, _) in &call.config_files {
+            let Some(pattern) = Pattern::anywhere(strip_base(written).unwrap_or(written)) else { continue };
+            if pattern.is_open() {
+                continue;
+            }
+            for (source, _) in self.file_index.find(&pattern) {
+                let Some(path) = self.sources.get(source).map(|source| source.place.file.as_str()) else {
+                    continue;
+                };
+                let mut dir = path;
+                for _ in 0..pattern.len() {
+                    dir = dir_of(dir);
+                }
+                if let Some(root) = self.root_index.get(dir) {
+                    found.entry(root).or_insert_with(Captures::new);
+                }
+            }
+            if found.is_empty() {
+                // Named from the script's own directory or from the top: the root module around it.
+                for base in bases(file) {
+                    let Some(pattern) = Pattern::below(base, strip_base(written).unwrap_or(written)) else {
+                        continue;
+                    };
+                    for (source, _) in self.file_index.find(&pattern) {
+                        let path = self.sources.get(source).map_or("", |source| source.place.file.as_str());
+                        if let Some(root) = self.root_index.nearest(dir_of(path)) {
+                            found.entry(root).or_insert_with(Captures::new);
+                        }
+                    }
+                }
+            }
+        }
+        if found.is_empty() { Targets::Unknown } else { Targets::Roots(found.into_iter().collect()) }
+    }
+
+    /// Every combination of files and flags of one call in one root module.
+    fn combinations(&self, file: &str, call: &Call, root: usize, captures: &Captures) -> Vec<Choice> {
+        let home = self.roots.get(root).map_or(".", |root| root.path);
+        let mut items: Vec<(usize, Option<&str>)> =
+            call.config_files.iter().map(|(written, span)| (span.start, Some(written.as_str()))).collect();
+        items.extend(call.config_flags.iter().map(|flag| (flag.span.start, None)));
+        items.sort_unstable();
+        let mut combinations = vec![(Choice::default(), captures.clone())];
+        for (at, written) in items {
+            let Some(written) = written else {
+                if let Some(flag) = self.flags.get(&(file, at)) {
+                    combinations.iter_mut().for_each(|(choice, _)| choice.sources.push(*flag));
+                }
+                continue;
+            };
+            let options = self.resolve(file, home, root, written);
+            let mut next = Vec::new();
+            for (choice, bound) in &combinations {
+                for (source, more) in &options {
+                    if let Some(bound) = agree(bound, more).filter(|_| next.len() < MAX_COMBINATIONS) {
+                        let mut choice = choice.clone();
+                        choice.sources.push(*source);
+                        next.push((choice, bound));
+                    }
+                }
+            }
+            if next.is_empty() {
+                combinations.iter_mut().for_each(|(choice, _)| choice.missing.push(written.to_owned()));
+            } else {
+                combinations = next;
+            }
+        }
+        combinations.into_iter().map(|(choice, _)| choice).collect()
+    }
+
+    /// The files that a written path can mean, seen from a root module first.
+    fn resolve(&self, file: &str, home: &str, root: usize, written: &str) -> Vec<(usize, Captures)> {
+        let stripped = strip_base(written);
+        let path = stripped.unwrap_or(written);
+        if Pattern::below(".", path).is_some_and(|pattern| pattern.is_open()) {
+            // `$FILE` alone: one of the files that are there for this root module.
+            let named = self.named.get(&root).map(Vec::as_slice).unwrap_or_default();
+            return named.iter().map(|source| (*source, Captures::new())).collect();
+        }
+        let own = if stripped.is_some() { None } else { Some(home) };
+        for base in own.into_iter().chain(bases(file)).chain(stripped.map(|_| home)) {
+            let Some(pattern) = Pattern::below(base, path) else { continue };
+            let found = self.file_index.find(&pattern);
+            if !found.is_empty() {
+                return found;
+            }
+        }
+        Vec::new()
+    }
+
+    fn flags_of(&self, call: &Call) -> Vec<usize> {
+        let file = call.place.file.as_str();
+        call.config_flags
+            .iter()
+            .filter_map(|flag| self.flags.get(&(file, flag.span.start)).copied())
+            .collect()
+    }
+
+    fn blame(&mut self, call: &Call, why: &str) {
+        for flag in self.flags_of(call) {
+            self.why.entry(flag).or_insert_with(|| why.to_owned());
+        }
+    }
+
+    /// Files with a well-known name that no call names.
+    fn named(&mut self) {
+        for (root, files) in std::mem::take(&mut self.named) {
+            let complete = self.is_complete(root);
+            let left: Vec<usize> = files.into_iter().filter(|file| !self.used.contains(file)).collect();
+            if !left.is_empty() && complete && !self.choices.contains_key(&root) {
+                self.add(root, vec![Choice::default()]); // it can be initialised without any of them
+            }
+            let choices =
+                left.into_iter().map(|file| Choice { sources: vec![file], ..Choice::default() }).collect();
+            self.add(root, choices);
+        }
+    }
+
+    /// Files that only look like backend-config, or stand beside a root module.
+    fn shaped(&mut self) {
+        let sources = self.sources;
+        let files =
+            sources.iter().enumerate().filter(|(_, source)| source.kind == SourceKind::BackendConfigFile);
+        for (at, source) in files {
+            if self.used.contains(&at) {
+                continue;
+            }
+            let file = source.place.file.as_str();
+            let known_name = is_well_known(file);
+            if !known_name && !has_backend_shape(&source.settings) {
+                self.why.insert(
+                    at,
+                    "no call names it, and it does not have the shape of an s3 backend-config".to_owned(),
+                );
+                continue;
+            }
+            match nearest(&self.root_index, self.roots, file, SHAPE_DEPTH) {
+                Some(root) if self.is_complete(root) => {
+                    self.why.insert(
+                        at,
+                        "no call names it, and the root module's own block is complete".to_owned(),
+                    );
+                }
+                Some(root) => self.add(root, vec![Choice { sources: vec![at], ..Choice::default() }]),
+                None => match self.beside(dir_of(file)) {
+                    Some(root) => self.add(root, vec![Choice { sources: vec![at], ..Choice::default() }]),
+                    None => {
+                        self.why.insert(
+                            at,
+                            "no call names it, and no single root module stands near it".to_owned(),
+                        );
+                    }
+                },
+            }
+        }
+    }
+
+    /// The only root module that lacks settings below the directory's parent or grandparent.
+    fn beside(&self, dir: &str) -> Option<usize> {
+        let mut around = dir;
+        for _ in 0..2 {
+            if around == "." {
+                return None;
+            }
+            around = dir_of(around);
+            let mut below = self.partial_index.under(around);
+            if let Some(only) = below.next() {
+                return below.next().is_none().then_some(only);
+            }
+        }
+        None
+    }
+
+    /// Calls whose directory only a run can tell: they go to the root modules around the script that lack settings
+    /// and have no other choice.
+    fn wander(&mut self, calls: &[&Call]) {
+        let mut offered: BTreeMap<usize, Vec<Choice>> = BTreeMap::new();
+        let mut by_file: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+        for call in calls {
+            by_file.entry(call.place.file.as_str()).or_default().push(call);
+        }
+        for (file, calls) in by_file {
+            let (loose, whole): (Vec<&Call>, Vec<&Call>) =
+                calls.iter().partition(|call| call.config_files.is_empty() && call.subcommand != "init");
+            let flags: Vec<usize> = loose.iter().flat_map(|call| self.flags_of(call)).collect();
+            let roots: Vec<usize> = self.partial_index.under(reach(file)).collect();
+            for root in roots {
+                let enough = offered.get(&root).is_some_and(|choices| choices.len() >= MAX_WANDERING);
+                if self.choices.contains_key(&root) || enough {
+                    continue;
+                }
+                let mut choices: Vec<Choice> = whole
+                    .iter()
+                    .flat_map(|call| self.combinations(file, call, root, &Captures::new()))
+                    .collect();
+                if choices.is_empty() {
+                    choices.push(Choice::default());
+                }
+                choices.iter_mut().for_each(|choice| choice.sources.extend(&flags));
+                choices.truncate(MAX_WANDERING);
+                offered.entry(root).or_default().extend(choices);
+            }
+        }
+        for (root, choices) in offered {
+            self.add(root, choices);
+        }
+        for call in calls {
+            let why = "the directory in which the command runs can't be told, and no root module near it lacks settings";
+            self.blame(call, why);
+        }
+    }
+
+    fn finish(mut self) -> Attribution {
+        for (root, flags) in std::mem::take(&mut self.loose) {
+            self.used.extend(&flags);
+            let choices = self.choices.entry(root).or_default();
+            if choices.is_empty() {
+                choices.push(Choice::default());
+            }
+            choices.iter_mut().for_each(|choice| choice.sources.extend(&flags));
+        }
+        let mut result = Attribution::default();
+        for (at, root) in self.roots.iter().enumerate() {
+            let mut choices = self.choices.remove(&at).unwrap_or_default();
+            for choice in &mut choices {
+                choice.label =
+                    choice.sources.iter().filter_map(|source| self.sources.get(*source)).map(label).collect();
+            }
+            // A plain `init` says nothing about a root module that can't run without more.
+            if !(root.has_bucket && root.has_key)
+                && choices.iter().any(|choice| !choice.sources.is_empty() || !choice.missing.is_empty())
+            {
+                choices.retain(|choice| !choice.sources.is_empty() || !choice.missing.is_empty());
+            }
+            choices
+                .sort_by(|a, b| (&a.label, &a.sources, &a.missing).cmp(&(&b.label, &b.sources, &b.missing)));
+            choices.dedup();
+            if choices.is_empty() {
+                choices.push(Choice::default());
+            }
+            result.choices.insert(root.path.to_owned(), choices);
+        }
+        for (at, source) in self.sources.iter().enumerate() {
+            let ours = matches!(source.kind, SourceKind::BackendConfigFile | SourceKind::BackendConfigFlag);
+            if ours && !self.used.contains(&at) {
+                let why = self.why.remove(&at);
+                result.unattributed.push((
+                    at,
+                    why.unwrap_or_else(|| "no call and no root module was found for it".to_owned()),
+                ));
+            }
+        }
+        result
+    }
+}
+
+enum Targets {
+    Roots(Vec<(usize, Captures)>),
+    Unknown,
+    None(String),
+}
+
+/// Directories from which a path in a script may be meant, likeliest first: CI runs at the top, scripts in their own
+/// directory or somewhere above it.
+fn bases(file: &str) -> impl Iterator<Item = &str> {
+    let top = is_automation(file).then_some(".");
+    let own =
+        std::iter::successors(Some(dir_of(file)), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
+    top.into_iter().chain(own.take(32))
+}
+
+/// The part of the tree that a script is for: its directory, or the one around `scripts`, `bin` and the like.
+fn reach(file: &str) -> &str {
+    let mut dir = dir_of(file);
+    for _ in 0..32 {
+        let name = dir.rsplit_once('/').map_or(dir, |(_, name)| name);
+        let helper = matches!(
+            name,
+            "scripts"
+                | "script"
+                | "bin"
+                | "ci"
+                | "cd"
+                | "tools"
+                | "tool"
+                | "hack"
+                | "lib"
+                | "build"
+                | "util"
+                | "utils"
+                | "workflows"
+                | "actions"
+                | "tasks"
+                | "pipelines"
+                | "make"
+                | "deploy"
+                | "jenkins"
+        ) || (name.starts_with('.') && name.len() > 1)
+            || dir.contains("/.github/")
+            || dir.starts_with(".github/");
+        if !helper || dir == "." {
+            return dir;
+        }
+        dir = dir_of(dir);
+    }
+    dir
+}
+
+/// The nearest root module at most `depth` directories above a file.
+fn nearest(index: &Index<'_>, roots: &[RootInput<'_>], file: &str, depth: usize) -> Option<usize> {
+    let dir = dir_of(file);
+    let root = index.nearest(dir)?;
+    let parts = |path: &str| path.split('/').filter(|part| *part != "." && !part.is_empty()).count();
+    let above = parts(dir).checked_sub(parts(roots.get(root)?.path))?;
+    (above <= depth).then_some(root)
+}
+
+fn label(source: &Source) -> String {
+    if source.kind == SourceKind::BackendConfigFile {
+        return source.place.file.clone();
+    }
+    let Some(setting) = source.settings.first() else { return source.place.to_string() };
+    let value = match &setting.value {
+        Value::Text(text) | Value::Number(text) => text.clone(),
+        Value::Bool(value) => value.to_string(),
+        Value::Unknown { expression, .. } => expression.clone(),
+        _ => "***".to_owned(),
+    };
+    format!("{}={value}", setting.name)
+}
+
+/// Files that one script gives to both flags.
+fn shared_var_files(by_file: &BTreeMap<&str, Vec<&Call>>) -> Vec<SharedVarFile> {
+    let mut shared = Vec::new();
+    for calls in by_file.values() {
+        let variables: HashSet<&str> =
+            calls.iter().flat_map(|call| &call.var_files).map(|file| tidy(file)).collect();
+        let mut seen = HashSet::new();
+        for call in calls {
+            for (written, _) in &call.config_files {
+                if variables.contains(tidy(written)) && seen.insert(tidy(written)) {
+                    shared.push(SharedVarFile { file: tidy(written).to_owned(), place: call.place.clone() });
+                }
+            }
+        }
+    }
+    shared.sort_by(|a, b| (&a.place, &a.file).cmp(&(&b.place, &b.file)));
+    shared
+}
+
+fn tidy(path: &str) -> &str {
+    path.trim_start_matches("./")
+}
+
+fn habits(calls: &[Call]) -> Vec<Habit> {
+    let mut habits = Vec::new();
+    for call in calls {
+        if let Some(place) = &call.lock_false {
+            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone() });
+        }
+        let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
+        if bare && is_automation(&call.place.file) {
+            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone() });
+        }
+        if call.subcommand == "force-unlock" {
+            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone() });
+        }
+    }
+    habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
+    habits.dedup();
+    habits
+}
+
+#[cfg(test)]
+#[path = "partial_tests.rs"]
+mod tests;

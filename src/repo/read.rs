@@ -5,7 +5,7 @@ use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::Editability;
-use super::syntax::{atmos, aws, cdktf, hcl, heredoc, json, pins, shell, template, terragrunt, terramate};
+use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
 use super::text::{Place, Text};
 
 /// The header of a file that git-crypt holds locked.
@@ -45,7 +45,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             }
             facts.problems =
                 if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
-            facts.calls = shell::read_calls(path, text);
+            facts.calls = calls::read_calls(path, text);
             read_flat(path, text, &mut facts);
         }
         FileClass::Hcl | FileClass::Flat => read_flat(path, text, &mut facts),
@@ -74,7 +74,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
         }
         FileClass::Pin => {
             facts.pins = pins::read_pins(path, text);
-            facts.calls = shell::read_calls(path, text);
+            facts.calls = calls::read_calls(path, text);
         }
         FileClass::Other => {
             facts.sources = cdktf::read_cdktf_source(path, text);
@@ -118,7 +118,7 @@ fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 }
 
 fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
-    facts.calls = shell::read_calls(path, text);
+    facts.calls = calls::read_calls(path, text);
     let (sources, problems) = heredoc::read_heredocs(path, text);
     facts.sources.extend(sources);
     facts.problems.extend(problems);

@@ -321,7 +321,9 @@ pub fn backend_of(
     // a lock setting may come with it.
     if bucket == Knowable::Absent || key == Knowable::Absent {
         let missing = if bucket == Knowable::Absent { "bucket" } else { "key" };
-        let why = format!("partial configuration: no `{missing}` here, the rest is given somewhere that was not found");
+        let why = format!(
+            "partial configuration: no `{missing}` here, the rest is given somewhere that was not found"
+        );
         if table == Knowable::Absent && !settings.is_set("dynamodb_table") {
             table = Knowable::Unknown(why.clone());
         }

@@ -1,0 +1,344 @@
+//! Paths with placeholders, matched against the paths that exist. No file is opened and nothing is attributed.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::syntax::flags::placeholders;
+
+/// What each placeholder stands for in one match.
+pub(crate) type Captures = BTreeMap<String, String>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Hole(String),
+}
+
+/// A path as a script writes it: a placeholder stands for a part of one segment; one that is the whole first
+/// segment stands for any directories, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    segments: Vec<Vec<Piece>>,
+    any_prefix: bool,
+}
+
+impl Pattern {
+    /// Reads a path below `base` (`.` for the top). `None` when it leads out of the tree.
+    pub(crate) fn below(base: &str, path: &str) -> Option<Self> {
+        let mut segments: Vec<Vec<Piece>> = base
+            .split('/')
+            .filter(|segment| !matches!(*segment, "" | "."))
+            .map(|segment| vec![Piece::Text(segment.to_owned())])
+            .collect();
+        let from = segments.len();
+        for segment in split(path) {
+            match segment.as_slice() {
+                [] => {}
+                [Piece::Text(text)] if text == "." => {}
+                [Piece::Text(text)] if text == ".." => {
+                    segments.pop()?;
+                }
+                _ => segments.push(segment),
+            }
+        }
+        let leads = matches!(segments.get(from).map(Vec::as_slice), Some([Piece::Hole(_)]));
+        let any_prefix = leads && segments.len() > from + 1;
+        if any_prefix {
+            segments.drain(..=from);
+        }
+        Some(Self { segments, any_prefix })
+    }
+
+    /// The same path below any directory.
+    pub(crate) fn anywhere(path: &str) -> Option<Self> {
+        Self::below(".", path).map(|pattern| Self { any_prefix: true, ..pattern })
+    }
+
+    /// Whether nothing but placeholders tells where it leads: it would match anything.
+    pub(crate) fn is_open(&self) -> bool {
+        let solid = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(|c: char| c.is_alphanumeric()));
+        !self.segments.is_empty() && !self.segments.iter().flatten().any(solid)
+    }
+
+    /// Number of segments.
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    fn literal(segment: &[Piece]) -> Option<&str> {
+        match segment {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What the placeholders stand for, when `path` matches.
+    fn matches(&self, path: &str) -> Option<Captures> {
+        // Most paths differ in depth already; telling so costs no allocation.
+        if !self.any_prefix && path.bytes().filter(|byte| *byte == b'/').count() + 1 != self.segments.len() {
+            return None;
+        }
+        let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+        let skip = parts.len().checked_sub(self.segments.len())?;
+        if skip > 0 && !self.any_prefix {
+            return None;
+        }
+        let mut captures = Captures::new();
+        for (segment, part) in self.segments.iter().zip(parts.iter().skip(skip)) {
+            match_segment(segment, part, &mut captures)?;
+        }
+        Some(captures)
+    }
+}
+
+/// Segments of a path; a slash inside a placeholder does not count.
+fn split(path: &str) -> Vec<Vec<Piece>> {
+    let mut segments = vec![Vec::new()];
+    let mut at = 0;
+    let mut holes = placeholders(path);
+    // Shell globs are placeholders, too.
+    let stars: Vec<(usize, usize)> = path
+        .match_indices('*')
+        .map(|(star, _)| (star, star + 1))
+        .filter(|(star, _)| !holes.iter().any(|(start, end)| (*start..*end).contains(star)))
+        .collect();
+    holes.extend(stars);
+    holes.sort_unstable();
+    for (start, end) in holes.into_iter().chain([(path.len(), path.len())]) {
+        let text = path.get(at..start).unwrap_or_default();
+        for (index, part) in text.split(['/', '\\']).enumerate() {
+            if index > 0 {
+                segments.push(Vec::new());
+            }
+            if !part.is_empty()
+                && let Some(segment) = segments.last_mut()
+            {
+                segment.push(Piece::Text(part.to_owned()));
+            }
+        }
+        if let (Some(hole), Some(segment)) =
+            (path.get(start..end).filter(|hole| !hole.is_empty()), segments.last_mut())
+        {
+            let name = hole.trim_matches(|c: char| !c.is_alphanumeric() && c != '*').to_owned();
+            segment.push(Piece::Hole(name));
+        }
+        at = end;
+    }
+    segments
+}
+
+/// Leftmost match of text pieces, with the last one at the end; linear in the segment.
+fn match_segment(pieces: &[Piece], part: &str, captures: &mut Captures) -> Option<()> {
+    let mut rest = part;
+    let mut hole: Option<&String> = None;
+    for (index, piece) in pieces.iter().enumerate() {
+        match piece {
+            Piece::Text(text) => match hole.take() {
+                None => rest = rest.strip_prefix(text.as_str())?,
+                Some(name) => {
+                    let last = index + 1 == pieces.len();
+                    let at = if last {
+                        rest.strip_suffix(text.as_str())?.len()
+                    } else {
+                        rest.find(text.as_str())?
+                    };
+                    bind(captures, name, rest.get(..at)?)?;
+                    rest = rest.get(at + text.len()..)?;
+                }
+            },
+            Piece::Hole(name) => {
+                if let Some(before) = hole.replace(name) {
+                    bind(captures, before, "")?;
+                }
+            }
+        }
+    }
+    match hole {
+        Some(name) => bind(captures, name, rest),
+        None => rest.is_empty().then_some(()),
+    }
+}
+
+/// Two placeholders of one name stand for the same text.
+fn bind(captures: &mut Captures, name: &str, text: &str) -> Option<()> {
+    if name == "*" {
+        return Some(());
+    }
+    match captures.get(name) {
+        Some(bound) => (bound == text).then_some(()),
+        None => {
+            captures.insert(name.to_owned(), text.to_owned());
+            Some(())
+        }
+    }
+}
+
+/// Both sets of bindings together; `None` when they disagree.
+pub(crate) fn agree(one: &Captures, other: &Captures) -> Option<Captures> {
+    let mut all = one.clone();
+    for (name, text) in other {
+        bind(&mut all, name, text)?;
+    }
+    Some(all)
+}
+
+/// Paths that exist, found by pattern without looking at each.
+pub(crate) struct Index<'a> {
+    sorted: Vec<(&'a str, usize)>,
+    by_path: HashMap<&'a str, usize>,
+    by_name: HashMap<&'a str, Vec<usize>>,
+    paths: HashMap<usize, &'a str>,
+}
+
+impl<'a> Index<'a> {
+    pub(crate) fn new(paths: impl Iterator<Item = (&'a str, usize)>) -> Self {
+        let mut sorted: Vec<(&str, usize)> = paths.collect();
+        sorted.sort_unstable();
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (path, index) in &sorted {
+            by_name.entry(path.rsplit('/').next().unwrap_or(path)).or_default().push(*index);
+        }
+        Self {
+            by_path: sorted.iter().copied().collect(),
+            paths: sorted.iter().map(|(path, index)| (*index, *path)).collect(),
+            by_name,
+            sorted,
+        }
+    }
+
+    /// The entry at exactly this path.
+    pub(crate) fn get(&self, path: &str) -> Option<usize> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The nearest entry at or above a directory.
+    pub(crate) fn nearest(&self, dir: &str) -> Option<usize> {
+        let mut dir = dir;
+        loop {
+            if let Some(found) = self.get(dir) {
+                return Some(found);
+            }
+            dir = match dir.rsplit_once('/') {
+                Some((parent, _)) if !parent.is_empty() => parent,
+                _ if dir != "." => ".",
+                _ => return None,
+            };
+        }
+    }
+
+    /// Entries at or below a directory.
+    pub(crate) fn under<'s>(&'s self, dir: &'s str) -> impl Iterator<Item = usize> + 's {
+        let whole = matches!(dir, "." | "");
+        let prefix = format!("{dir}/");
+        let from = if whole { 0 } else { self.sorted.partition_point(|(path, _)| *path < prefix.as_str()) };
+        let itself = if whole { None } else { self.get(dir) };
+        let below = self
+            .sorted
+            .iter()
+            .skip(from)
+            .take_while(move |(path, _)| whole || path.starts_with(&prefix))
+            .map(|(_, index)| *index);
+        itself.into_iter().chain(below)
+    }
+
+    /// Every entry that matches, with what the placeholders stand for, in order of path.
+    pub(crate) fn find(&self, pattern: &Pattern) -> Vec<(usize, Captures)> {
+        if pattern.segments.is_empty() {
+            return self.get(".").map(|index| (index, Captures::new())).into_iter().collect();
+        }
+        let check = |index: usize| {
+            let path = self.paths.get(&index)?;
+            Some((index, pattern.matches(path)?))
+        };
+        if let Some(name) = pattern.segments.last().and_then(|segment| Pattern::literal(segment)) {
+            if !pattern.any_prefix
+                && let Some(parts) = pattern
+                    .segments
+                    .iter()
+                    .map(|segment| Pattern::literal(segment))
+                    .collect::<Option<Vec<_>>>()
+            {
+                return self
+                    .get(&parts.join("/"))
+                    .map(|index| (index, Captures::new()))
+                    .into_iter()
+                    .collect();
+            }
+            let all = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+            // A common name (`main`, `backend.hcl`) below a known directory: the directory has fewer entries.
+            if pattern.any_prefix {
+                return all.iter().copied().filter_map(check).collect();
+            }
+        }
+        let prefix: Vec<&str> = if pattern.any_prefix {
+            Vec::new()
+        } else {
+            pattern.segments.iter().map_while(|s| Pattern::literal(s)).collect()
+        };
+        self.under(&prefix.join("/")).filter_map(check).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn find(paths: &[&'static str], base: &str, path: &str) -> Vec<&'static str> {
+        let index = Index::new(paths.iter().enumerate().map(|(at, path)| (*path, at)));
+        index.find(&Pattern::below(base, path).unwrap()).iter().map(|(at, _)| paths[*at]).collect()
+    }
+
+    #[test]
+    fn placeholders_stand_for_a_part_of_one_segment() {
+        let paths = [
+            "envs/dev.tfbackend",
+            "envs/eu/prod.tfbackend",
+            "envs/prod.tfbackend",
+            "envs/prod.hcl",
+            "x/envs/qa.tfbackend",
+        ];
+        assert_eq!(find(&paths, ".", "envs/$ENV.tfbackend"), ["envs/dev.tfbackend", "envs/prod.tfbackend"]);
+        assert_eq!(find(&paths, "envs", "../envs/${{ matrix.env }}.hcl"), ["envs/prod.hcl"]);
+        assert_eq!(find(&paths, ".", "envs/{{env}}/${X}od.tfbackend"), ["envs/eu/prod.tfbackend"]);
+        assert_eq!(
+            find(&paths, ".", "$ROOT/envs/*.tfbackend"),
+            ["envs/dev.tfbackend", "envs/prod.tfbackend", "x/envs/qa.tfbackend"]
+        );
+        assert_eq!(find(&paths, ".", "envs/prod.hcl"), ["envs/prod.hcl"]);
+        assert_eq!(Pattern::below("a", "../../x"), None);
+        assert!(Pattern::below(".", "${DIR}/$FILE").unwrap().is_open());
+        assert!(!Pattern::below(".", "$ENV.hcl").unwrap().is_open());
+    }
+
+    #[test]
+    fn one_name_stands_for_one_text() {
+        assert_eq!(find(&["d/a/a.hcl", "d/a/b.hcl"], ".", "d/$E/x/../$E.hcl"), ["d/a/a.hcl"]);
+        let one = Captures::from([("E".to_owned(), "a".to_owned())]);
+        let other = Captures::from([("E".to_owned(), "b".to_owned())]);
+        assert_eq!(agree(&one, &other), None);
+        assert_eq!(agree(&one, &one), Some(one.clone()));
+    }
+
+    #[test]
+    fn nearest_and_under() {
+        let index = Index::new([("a", 0), ("a/b/c", 1), ("ab", 2)].into_iter());
+        assert_eq!(
+            (index.nearest("a/b/c/d"), index.nearest("a/b"), index.nearest("x/y")),
+            (Some(1), Some(0), None)
+        );
+        assert_eq!(index.under("a").collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(index.under(".").count(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(base in "[a./$]{0,12}", path in ".{0,40}", other in "[a-z$/{}*]{0,20}") {
+            let index = Index::new([("a/b", 0), (other.as_str(), 1)].into_iter());
+            for text in [&path, &other] {
+                if let Some(pattern) = Pattern::below(&base, text) {
+                    index.find(&pattern);
+                }
+            }
+        }
+    }
+}

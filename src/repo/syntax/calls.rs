@@ -1,0 +1,476 @@
+//! Scripts, CI files and program code to calls of terraform, tofu and terragrunt. Which reader a file gets is
+//! decided here, and how command lines follow each other (`cd`, subshells, nested quotes); nothing is attributed to
+//! a root module.
+
+use crate::repo::facts::Call;
+use crate::repo::text::{Span, Text};
+
+use super::flags::{self, Around, Where};
+use super::locate::Locator;
+use super::shell::{self, Budget, Dialect, Token, Word};
+use super::variables::Variables;
+use super::{calls_code, calls_yaml};
+
+/// Quotes inside quotes deeper than this hold no command line that anyone wrote.
+const MAX_NESTING: usize = 4;
+
+/// What a file is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// Shell scripts, and anything without an extension.
+    Shell,
+    /// Makefiles and justfiles: each line is a shell of its own.
+    Make,
+    /// Dockerfiles.
+    Docker,
+    /// PowerShell.
+    PowerShell,
+    /// `cmd.exe` batch files.
+    Batch,
+    /// CI pipelines, Taskfiles, Atlantis, buildspecs, …
+    Yaml,
+    /// Program code and data with string literals.
+    Code(calls_code::Style),
+}
+
+/// Whether a file can hold calls: documentation and data never do. Terraform's own files do so in a buildspec or a
+/// `local-exec` command.
+pub fn is_code_file(path: &str) -> bool {
+    language(path).is_some()
+}
+
+pub(crate) fn language(path: &str) -> Option<Language> {
+    use calls_code::Style;
+    let mut name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    while let Some((
+        bare,
+        "tpl" | "tmpl" | "j2" | "erb" | "example" | "sample" | "template" | "dist" | "in",
+    )) = name.rsplit_once('.')
+    {
+        name = bare.to_owned();
+    }
+    let starts = |what: &[&str]| what.iter().any(|start| name.starts_with(start));
+    if starts(&["makefile", "gnumakefile", "justfile", ".justfile"]) {
+        return Some(Language::Make);
+    }
+    if starts(&["dockerfile", "containerfile"]) {
+        return Some(Language::Docker);
+    }
+    if starts(&["jenkinsfile"]) {
+        return Some(Language::Code(Style::SLASHES));
+    }
+    if starts(&["rakefile", "gemfile", "fastfile", "vagrantfile", "thorfile", "tiltfile", "sconstruct"]) {
+        return Some(Language::Code(Style::HASH));
+    }
+    if starts(&[
+        "readme",
+        "license",
+        "changelog",
+        "notice",
+        "codeowners",
+        "contributing",
+        ".gitignore",
+        ".gitattributes",
+    ]) {
+        return None;
+    }
+    let Some((stem, extension)) = name.rsplit_once('.') else { return Some(Language::Shell) };
+    match extension {
+        "sh" | "bash" | "zsh" | "ksh" | "fish" | "envrc" | "env" | "bats" | "profile" | "bashrc" => {
+            Some(Language::Shell)
+        }
+        "mk" | "mak" | "make" | "just" => Some(Language::Make),
+        "dockerfile" | "containerfile" => Some(Language::Docker),
+        "ps1" | "psm1" => Some(Language::PowerShell),
+        "bat" | "cmd" => Some(Language::Batch),
+        "yml" | "yaml" => Some(Language::Yaml),
+        "py" | "rb" | "rake" | "pl" | "toml" | "bzl" | "star" | "nix" | "ex" | "exs" => {
+            Some(Language::Code(Style::HASH))
+        }
+        "js" | "ts" | "mjs" | "cjs" | "jsx" | "tsx" | "groovy" | "gradle" | "jenkinsfile" | "go" | "java"
+        | "kt" | "kts" | "scala" | "rs" | "cs" | "dart" | "swift" => Some(Language::Code(Style::SLASHES)),
+        "php" => Some(Language::Code(Style::BOTH)),
+        "hcl" | "tf" | "tofu" => Some(Language::Code(Style::HCL)),
+        "json" | "jsonc" | "json5" => Some(Language::Code(Style::JSON)),
+        _ if stem.is_empty() => Some(Language::Shell),
+        _ => None,
+    }
+}
+
+/// Every call in a file, in order of appearance. Comments are never calls; a flag whose command can't be told makes
+/// a call with an empty subcommand.
+pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
+    let Some(language) = language(file) else { return Vec::new() };
+    if !flags::may_matter(text.bytes()) {
+        return Vec::new();
+    }
+    let own = language == Language::Code(calls_code::Style::HCL);
+    if own && !["backend-config", "-lock=", "force-unlock"].iter().any(|flag| has(text.bytes(), flag)) {
+        return Vec::new(); // nearly every such file says "terraform" somewhere
+    }
+    let mut reader = Reader::new(file, text);
+    let whole = Span::new(0, text.bytes().len());
+    match language {
+        Language::Shell => reader.shell(whole, Dialect::default()),
+        Language::Make => reader.make(whole),
+        Language::Docker => reader.docker(whole),
+        Language::PowerShell => reader.shell(whole, Dialect { powershell: true, ..Dialect::default() }),
+        Language::Batch => reader.shell(whole, Dialect { batch: true, ..Dialect::default() }),
+        Language::Yaml => calls_yaml::read(&mut reader),
+        Language::Code(style) => calls_code::read(&mut reader, whole, style, Around::Code, None),
+    }
+    reader.finish()
+}
+
+fn has(bytes: &[u8], word: &str) -> bool {
+    memchr::memmem::find(bytes, word.as_bytes()).is_some()
+}
+
+/// What the readers of all languages share.
+pub(crate) struct Reader<'a> {
+    pub(crate) text: Text<'a>,
+    pub(crate) budget: Budget,
+    /// Spans in which no further flag is looked for.
+    pub(crate) comments: Vec<Span>,
+    locator: Locator<'a>,
+    calls: Vec<(usize, Call)>,
+    silent: Vec<Span>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(file: &'a str, text: Text<'a>) -> Self {
+        Self {
+            text,
+            budget: Budget::new(text.bytes().len()),
+            comments: Vec::new(),
+            locator: Locator::new(file, text),
+            calls: Vec::new(),
+            silent: Vec::new(),
+        }
+    }
+
+    fn shell(&mut self, span: Span, dialect: Dialect) {
+        let mut state = State::new(None, Around::Shell);
+        self.region(span, dialect, &mut state);
+    }
+
+    /// Each logical line is a shell of its own.
+    fn make(&mut self, span: Span) {
+        let mut state = State::new(None, Around::Shell);
+        state.dir_ends_with_line = true;
+        self.region(span, Dialect::default(), &mut state);
+    }
+
+    /// Shell text, save for `CMD ["terraform", …]`.
+    fn docker(&mut self, span: Span) {
+        let bytes = self.text.bytes();
+        let dialect = Dialect { docker: true, ..Dialect::default() };
+        let mut from = span.start;
+        let mut at = span.start;
+        while at < span.end {
+            let line = self.text.line_span(at);
+            let trimmed = line.of(bytes).trim_ascii_start();
+            let list = ["CMD", "ENTRYPOINT", "RUN", "SHELL"].iter().any(|word| {
+                trimmed.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+                    && trimmed.get(word.len()..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"["))
+            });
+            at = line.end;
+            if list {
+                self.shell(Span::new(from, line.start), dialect);
+                let open = line.start + memchr::memchr(b'[', line.of(bytes)).unwrap_or(0);
+                let end = self.budget.matching(bytes, open, span.end, (b'[', b']')).unwrap_or(line.end);
+                calls_code::read(self, Span::new(open, end), calls_code::Style::JSON, Around::List, None);
+                at = self.text.line_span(end).end.max(line.end);
+                from = at;
+            }
+        }
+        self.shell(Span::new(from, span.end), dialect);
+    }
+
+    /// Reads shell text; the working directory goes on in `state`.
+    pub(crate) fn region(&mut self, span: Span, dialect: Dialect, state: &mut State) {
+        if state.depth > MAX_NESTING || !flags_or_dirs(span.of(self.text.bytes())) {
+            return;
+        }
+        let tokens = shell::tokenize(self.text.bytes(), span, dialect, &mut self.budget, &mut self.comments);
+        let mut words = Vec::new();
+        let mut subshells: Vec<Option<String>> = Vec::new();
+        let mut printing = false;
+        for token in tokens {
+            match token {
+                Token::Word(word) => words.push(word),
+                Token::Heredoc(body) => {
+                    if printing {
+                        self.silent.push(body);
+                    } else {
+                        let mut inner = state.nested();
+                        self.region(body, Dialect::default(), &mut inner);
+                    }
+                }
+                Token::Separator | Token::Newline | Token::Open | Token::Close => {
+                    printing = self.command(&words, dialect, state);
+                    words.clear();
+                    match token {
+                        Token::Open => subshells.push(state.dir.clone()),
+                        Token::Close => {
+                            if let Some(dir) = subshells.pop() {
+                                state.dir = dir;
+                            }
+                        }
+                        Token::Newline if state.dir_ends_with_line => {
+                            state.dir.clone_from(&state.start);
+                            state.pushed.clear();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        self.command(&words, dialect, state);
+    }
+
+    /// One simple command. Says whether it only prints: a heredoc given to it is text.
+    fn command(&mut self, words: &[Word], dialect: Dialect, state: &mut State) -> bool {
+        let skip = words.iter().take_while(|word| is_prefix(&word.text)).count();
+        let Some(first) = words.get(skip) else {
+            self.nested(words, dialect, state);
+            return false;
+        };
+        let name = first.text.trim_start_matches(['@', '-', '+', ':']);
+        let argument = words
+            .iter()
+            .skip(skip + 1)
+            .find(|word| !word.text.starts_with('-') && !word.text.eq_ignore_ascii_case("/d"));
+        match name {
+            "cd" | "pushd" | "chdir" | "Set-Location" | "Push-Location" => {
+                state.pushed.push(state.dir.clone());
+                match argument {
+                    Some(dir) => state.dir = Some(flags::join_dir(state.dir.as_deref(), &dir.text)),
+                    None if words.iter().skip(skip + 1).any(|word| word.text == "-") => {
+                        state.pushed.pop();
+                        state.dir = state.pushed.pop().flatten();
+                    }
+                    None => {}
+                }
+                return false;
+            }
+            "WORKDIR" => {
+                state.dir = argument.map(|dir| flags::join_dir(state.dir.as_deref(), &dir.text));
+                return false;
+            }
+            "popd" | "Pop-Location" => {
+                state.dir = state.pushed.pop().flatten();
+                return false;
+            }
+            _ => {}
+        }
+        let prints = matches!(
+            name,
+            "echo"
+                | "printf"
+                | "print"
+                | "log"
+                | "info"
+                | "warn"
+                | "error"
+                | "die"
+                | "fail"
+                | "Write-Host"
+                | "Write-Output"
+                | "echo_info"
+                | "log_info"
+                | "REM"
+                | "rem"
+        );
+        if prints {
+            self.silent.extend(words.iter().map(|word| word.span));
+            return true;
+        }
+        let place = Where { around: state.around, dir: state.dir.as_deref() };
+        if let Some(call) = flags::read(words.get(skip..).unwrap_or_default(), &place, &mut self.locator) {
+            self.calls.push((first.span.start, call));
+        }
+        self.nested(words, dialect, state);
+        // `cat <<EOF` without a target prints usage text.
+        name == "cat" && !words.iter().any(|word| word.text.contains('>'))
+    }
+
+    /// Command lines inside a word: `bash -c "…"`, `ARGS="-backend-config=…"`, `$(terraform …)`.
+    fn nested(&mut self, words: &[Word], dialect: Dialect, state: &State) {
+        for word in words {
+            for inner in &word.substitutions {
+                self.region(*inner, Dialect { folded: false, ..dialect }, &mut state.nested());
+            }
+            let Some(quoted) = word.quoted() else { continue };
+            let content = quoted.of(self.text.bytes());
+            let flag_itself = word.text.starts_with('-');
+            let several = content.iter().any(u8::is_ascii_whitespace) || word.text.contains('=');
+            if flag_itself || !several || !flags::may_matter(content) {
+                continue;
+            }
+            let literal = word.text.len() > 1 && word.span.of(self.text.bytes()).ends_with(b"\"");
+            let inner = Dialect { literal, folded: false, ..dialect };
+            self.region(quoted, inner, &mut state.nested());
+        }
+    }
+
+    /// Takes a list of words that stand in program code or data.
+    pub(crate) fn list(&mut self, words: &[Word], around: Around, dir: Option<&str>) {
+        let Some(first) = words.first() else { return };
+        if let Some(call) = flags::read(words, &Where { around, dir }, &mut self.locator) {
+            self.calls.push((first.span.start, call));
+        }
+    }
+
+    /// Text that only people read: flags in it are not looked for.
+    pub(crate) fn silence(&mut self, span: Span) {
+        self.silent.push(span);
+    }
+
+    /// All calls in order, with the flags that no reader understood added as calls of their own.
+    fn finish(mut self) -> Vec<Call> {
+        self.rest();
+        self.calls.sort_by_key(|(at, _)| *at);
+        let has_hole = |call: &Call| {
+            call.dir
+                .iter()
+                .chain(call.config_files.iter().map(|(file, _)| file))
+                .any(|path| path.contains(['$', '{']))
+        };
+        if self.calls.iter().any(|(_, call)| has_hole(call)) {
+            let variables = Variables::read(self.text.bytes());
+            self.calls.iter_mut().for_each(|(_, call)| variables.apply(call));
+        }
+        self.calls.into_iter().map(|(_, call)| call).collect()
+    }
+
+    /// The safety net: a `-backend-config` that stands in no word, comment or printed text that was read.
+    fn rest(&mut self) {
+        let bytes = self.text.bytes();
+        let mut covered: Vec<Span> = std::mem::take(&mut self.comments);
+        covered.append(&mut self.silent);
+        for (_, call) in &self.calls {
+            covered.extend(call.config_files.iter().map(|(_, span)| *span));
+            covered.extend(call.config_flags.iter().map(|flag| flag.span));
+        }
+        covered.sort();
+        let mut reach = 0;
+        // For each span, how far all spans up to it reach.
+        let reaches: Vec<usize> = covered
+            .iter()
+            .map(|span| {
+                reach = reach.max(span.end);
+                reach
+            })
+            .collect();
+        for at in memchr::memmem::find_iter(bytes, b"-backend-config") {
+            let before = covered.partition_point(|span| span.start <= at);
+            let is_covered =
+                before.checked_sub(1).and_then(|last| reaches.get(last)).is_some_and(|reach| *reach > at);
+            if !is_covered && let Some(word) = loose_word(bytes, at) {
+                let place = Where { around: Around::Code, dir: None };
+                if let Some(mut call) = flags::read(&[word], &place, &mut self.locator) {
+                    for flag in &mut call.config_flags {
+                        flag.editability = crate::repo::source::Editability::ReportOnly(
+                            "the flag's word is put together when the command runs".to_owned(),
+                        );
+                    }
+                    self.calls.push((at, call));
+                }
+            }
+        }
+    }
+}
+
+/// A flag with an `=` that stands in the middle of something else, up to a blank or a quote.
+fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
+    let rest = bytes.get(at..)?;
+    let name = b"-backend-config=".len();
+    if !rest.starts_with(b"-backend-config=") {
+        return None;
+    }
+    let opening = rest.iter().skip(name).take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\')).count();
+    let value = rest
+        .iter()
+        .skip(name + opening)
+        .take_while(|byte| {
+            !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'}' | b')')
+        })
+        .take(4096)
+        .count();
+    if value == 0 {
+        return None;
+    }
+    let mut word = Word::at(at);
+    word.push(bytes, at, at + name);
+    word.push(bytes, at + name + opening, at + name + opening + value);
+    word.span = Span::new(at, at + name + opening + value);
+    Some(word.finish())
+}
+
+/// Words before the command: assignments, keywords, and programs that run another.
+fn is_prefix(text: &str) -> bool {
+    if matches!(
+        text,
+        "if" | "then"
+            | "else"
+            | "elif"
+            | "do"
+            | "while"
+            | "until"
+            | "!"
+            | "{"
+            | "}"
+            | "sudo"
+            | "time"
+            | "exec"
+            | "command"
+            | "nohup"
+            | "@"
+            | "-"
+            | "RUN"
+            | "&"
+            | "call"
+            | "CALL"
+    ) {
+        return true;
+    }
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | ':' | '?'))
+    })
+}
+
+fn flags_or_dirs(bytes: &[u8]) -> bool {
+    flags::may_matter(bytes)
+        || ["cd ", "$(", "${TF", "$TF", "tf ", "tg ", "popd", "Location"]
+            .iter()
+            .any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+}
+
+/// The state of one shell.
+#[derive(Debug, Clone)]
+pub(crate) struct State {
+    /// The working directory, as far as it is told.
+    pub(crate) dir: Option<String>,
+    /// The working directory at the beginning.
+    start: Option<String>,
+    pushed: Vec<Option<String>>,
+    around: Around,
+    depth: usize,
+    dir_ends_with_line: bool,
+}
+
+impl State {
+    pub(crate) fn new(dir: Option<String>, around: Around) -> Self {
+        Self { start: dir.clone(), dir, pushed: Vec::new(), around, depth: 0, dir_ends_with_line: false }
+    }
+
+    fn nested(&self) -> Self {
+        Self { depth: self.depth + 1, start: self.dir.clone(), pushed: Vec::new(), ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+#[path = "calls_tests.rs"]
+mod tests;

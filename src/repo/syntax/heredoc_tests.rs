@@ -1,0 +1,189 @@
+//! Tests of [`super`]: the ways in which scripts write a backend.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::repo::setting::Value;
+
+fn read(file: &str, text: &str) -> Vec<Source> {
+    let (sources, problems) = read_heredocs(file, Text::new(text.as_bytes()));
+    assert_eq!(problems, []);
+    sources
+}
+
+fn one(file: &str, text: &str) -> Source {
+    let mut sources = read(file, text);
+    assert_eq!(sources.len(), 1, "{sources:#?}");
+    sources.remove(0)
+}
+
+fn settings(text: &str, source: &Source) -> Vec<String> {
+    source
+        .settings
+        .iter()
+        .map(|setting| {
+            let slice = |span: Span| &text[span.start..span.end];
+            assert_eq!(slice(setting.name_span), setting.name);
+            assert!(
+                slice(setting.span).starts_with(&setting.name)
+                    && slice(setting.span).ends_with(slice(setting.value_span))
+            );
+            match &setting.value {
+                Value::Text(value) => format!("{}={value}", setting.name),
+                Value::Bool(value) => format!("{}={value}", setting.name),
+                Value::Unknown { expression, .. } => format!("{}?{expression}", setting.name),
+                other => format!("{}:{other:?}", setting.name),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn a_shell_heredoc_with_variables_in_strings_is_safe() {
+    let text = "#!/bin/sh\ncat > \"$DIR/backend.tf\" <<EOF\nterraform {\n  backend \"s3\" {\n    bucket = \"${BUCKET}\"\n    key    = \"$NAME/tf\"\n    # dynamodb_table = \"no\"\n    dynamodb_table = \"locks\"\n    encrypt = true\n  }\n}\nEOF\n";
+    let source = one("x.sh", text);
+    assert_eq!(source.kind, SourceKind::Heredoc);
+    assert!(source.editability.is_safe(), "{:?}", source.editability);
+    assert_eq!(source.place.to_string(), "x.sh:4:3");
+    assert_eq!(source.label.as_deref(), Some("$DIR/backend.tf"));
+    let found = settings(text, &source);
+    assert_eq!(found.len(), 4);
+    assert!(found[0].starts_with("bucket?"), "{found:?}");
+    assert_eq!(found[1..], ["key?$NAME/tf", "dynamodb_table=locks", "encrypt=true"]);
+    assert_eq!(&text[source.span.start..source.span.start + 14], "backend \"s3\" {");
+}
+
+#[test]
+fn bare_variables_are_reported_only() {
+    let text = "cat <<-'END' | tee backend.tf\n\tterraform {\n\t  backend \"s3\" {\n\t    encrypt = $ENC\n\t    dynamodb_table = \"locks\"\n\t  }\n\t}\n\tEND\n";
+    let source = one("x.sh", text);
+    assert!(!source.editability.is_safe());
+    assert!(settings(text, &source).contains(&"dynamodb_table=locks".to_owned()), "{source:#?}");
+}
+
+#[test]
+fn flat_files_by_name_or_by_call() {
+    let text = "cat > prod.tfbackend <<EOF\nbucket = \"b\"\ndynamodb_table = \"t\"\nEOF\ncat > my.vars <<EOF\nlock_table = \"x\"\nEOF\ncat > other.vars <<EOF\ndynamodb_table = \"no\"\nEOF\nterraform init -backend-config=my.vars\n";
+    let sources = read("x.sh", text);
+    assert_eq!(sources.len(), 2, "{sources:#?}");
+    assert_eq!(settings(text, &sources[0]), ["bucket=b", "dynamodb_table=t"]);
+    assert_eq!(sources[0].label.as_deref(), Some("prod.tfbackend"));
+    assert!(sources[0].editability.is_safe());
+    assert_eq!(settings(text, &sources[1]), ["lock_table=x"]);
+}
+
+#[test]
+fn pieces_printed_and_lines_rewritten() {
+    let text = "echo \"terraform {\" > b.tf\necho \"  backend \\\"s3\\\" {\" >> b.tf\necho \"    dynamodb_table = \\\"locks\\\"\" >> b.tf\necho \"    key = \\\"$KEY\\\"\" >> b.tf\necho \"  }\" >> b.tf\nsed -i 's/dynamodb_table *= \".*\"/use_lockfile = true/' main.tf\n# sed 's/dynamodb_table/x/'\nprintf 'use_lockfile = true\\n' >> backend.hcl\necho \"terraform init -backend-config=dynamodb_table=x\"\n";
+    let sources = read("x.sh", text);
+    let seen: Vec<(SourceKind, Vec<String>, bool)> = sources
+        .iter()
+        .map(|source| (source.kind, settings(text, source), source.editability.is_safe()))
+        .collect();
+    let own = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        seen,
+        [
+            (SourceKind::Echo, own(&["dynamodb_table=locks", "key?$KEY"]), false),
+            (SourceKind::Echo, own(&["use_lockfile?true/"]), false),
+            (SourceKind::Echo, own(&["use_lockfile=true"]), false),
+        ]
+    );
+    assert_eq!(sources[0].place.to_string(), "x.sh:2:9");
+}
+
+#[test]
+fn yaml_powershell_and_program_code() {
+    let block = "terraform {\n  backend \"s3\" {\n    dynamodb_table = \"t\"\n  }\n}\n";
+    let indent = |by: &str| block.lines().map(|line| format!("{by}{line}\n")).collect::<String>();
+
+    let text = format!("data:\n  backend.tf: |\n{}", indent("    "));
+    let source = one("map.yaml", &text);
+    assert_eq!((source.kind, source.label.as_deref()), (SourceKind::Heredoc, Some("backend.tf")));
+    assert_eq!(settings(&text, &source), ["dynamodb_table=t"]);
+    assert!(source.editability.is_safe());
+
+    let text = format!(
+        "steps:\n  - run: |\n      cat > b.tf <<EOF\n{}      EOF\n      terraform init\n",
+        indent("      ")
+    );
+    let source = one(".github/workflows/a.yml", &text);
+    assert!(source.editability.is_safe(), "{source:#?}");
+    assert_eq!(source.label.as_deref(), Some("b.tf"));
+
+    let text = format!("$x = @\"\n{block}\"@ | Out-File -FilePath b.tf\n");
+    assert!(one("x.ps1", &text).editability.is_safe());
+
+    let text = format!("open('b.tf', 'w').write('''\n{block}''')\nHELP = \"\"\"x\"\"\"\n");
+    let source = one("x.py", &text);
+    assert_eq!(
+        (source.kind, settings(&text, &source)),
+        (SourceKind::Heredoc, vec!["dynamodb_table=t".to_owned()])
+    );
+
+    let text = "f.write(f'''\nterraform {{\n  backend \"s3\" {{\n    dynamodb_table = \"{table}\"\n    key = \"k\"\n  }}\n}}\n''')\n";
+    let source = one("x.py", text);
+    assert!(!source.editability.is_safe());
+
+    let text = format!("File.write('b.tf', <<~HCL)\n{}HCL\n", indent("  "));
+    assert_eq!(one("x.rb", &text).kind, SourceKind::Heredoc);
+}
+
+#[test]
+fn what_is_no_backend() {
+    for (file, text) in [
+        ("x.sh", "# backend \"s3\" {\n"),
+        ("x.sh", "grep 'backend \"s3\"' *.tf\n"),
+        ("x.sh", "cat <<EOF\n# backend \"s3\" {\n# }\nEOF\n"),
+        ("README.md", "```\nbackend \"s3\" {\n}\n```\n"),
+        ("main.tf", "terraform {\n  backend \"s3\" {\n  }\n}\n"),
+        ("x.sh", "aws dynamodb create-table --table-name dynamodb_table\n"),
+    ] {
+        assert_eq!(read(file, text), [], "{file} {text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(
+        name in proptest::sample::select(vec!["x.sh", "x.yml", "x.py", "x.ps1", "x.js"]),
+        parts in proptest::collection::vec(
+            prop_oneof![
+                proptest::sample::select(vec![
+                    "backend \"s3\" {", "backend \\\"s3\\\" {", "dynamodb_table = ", "\"t\"", "}", "\n", "cat > b.tf <<EOF\n", "EOF\n",
+                    "@\"\n", "\n\"@", "'''", "`", "x: |\n  ", "echo ", "sed ", "\\", "é", "# ", "terraform {\n",
+                ]).prop_map(|text| text.as_bytes().to_vec()),
+                any::<u8>().prop_map(|byte| vec![byte]),
+            ],
+            0..40,
+        ),
+    ) {
+        let bytes = parts.concat();
+        for source in read_heredocs(name, Text::new(&bytes)).0 {
+            prop_assert!(source.span.end <= bytes.len());
+            for setting in &source.settings {
+                prop_assert!(source.span.contains(setting.span));
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_text_costs_linear_time() {
+    for part in [
+        "backend \"s3\" {\n",
+        "<<EOF\n",
+        "@\"\n",
+        "x: |\n",
+        "echo dynamodb_table=\n",
+        "'''\n",
+        "backend \\\"s3\\\" {",
+    ] {
+        for name in ["x.sh", "x.yml", "x.py", "x.ps1"] {
+            let text = format!("use_lockfile\n{}", part.repeat(100_000 / part.len()));
+            let start = std::time::Instant::now();
+            read_heredocs(name, Text::new(text.as_bytes()));
+            assert!(start.elapsed().as_secs() < 5, "{name} {part:?} {:?}", start.elapsed());
+        }
+    }
+}
