@@ -17,6 +17,7 @@ pub use error::ConfigError;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::setting::without_credentials;
+use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;
 
@@ -38,9 +39,8 @@ pub struct Config {
     pub stale_after: Option<Duration>,
     /// Which IAM roles do what.
     pub roles: Roles,
-    /// Where the walk begins, seen from the configuration file's directory: `""`, or a path that ends in `/`.
-    /// Places are shown relative to the walk's beginning, globs are relative to the configuration file.
-    pub below: String,
+    /// The configuration file's directory, which its globs are relative to, and where the user stands.
+    pub home: Home,
 }
 
 /// What is done with one rule, and why.
@@ -248,13 +248,23 @@ impl Config {
         Ok(config)
     }
 
-    /// Finds and reads the configuration that holds for `dir`, the directory that shown paths are relative to:
-    /// the nearest `lockshift.toml` from `dir` up to the repository's root (the directory with `.git`). Outside of
-    /// a repository only `dir` itself is looked at, so that a stray file further up decides nothing.
-    pub fn load(dir: &Path) -> Result<Option<Config>, ConfigError> {
+    /// Globs of shown paths that the walk leaves out.
+    pub fn shown_excludes(&self) -> Vec<String> {
+        self.exclude.iter().flat_map(|glob| self.home.shown_globs(glob)).collect()
+    }
+
+    /// Finds and reads the configuration that holds for a scanned path: the nearest `lockshift.toml` from there up
+    /// to the repository's root (the directory with `.git`). Outside of a repository only the scanned directory
+    /// itself is looked at, so that a stray file further up decides nothing.
+    pub fn load(scanned: &Path) -> Result<Option<Config>, ConfigError> {
         let unreadable =
             |path: &Path, cause| ConfigError::Unreadable { path: path.display().to_string(), cause };
-        let dir = dir.canonicalize().map_err(|cause| unreadable(dir, cause))?;
+        let mut dir = scanned.canonicalize().map_err(|cause| unreadable(scanned, cause))?;
+        if dir.is_file() {
+            dir.pop();
+        }
+        let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize());
+        let cwd = cwd.map_err(|cause| unreadable(Path::new("."), cause))?;
         let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
         for above in dir.ancestors() {
             let path = above.join(FILE_NAME);
@@ -263,11 +273,10 @@ impl Config {
                     let text = String::from_utf8(bytes).map_err(|_| {
                         unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
                     })?;
-                    // Findings about the file itself name it as seen from `dir`.
-                    let below = dir.strip_prefix(above).unwrap_or(Path::new(""));
-                    let ups = "../".repeat(below.components().count());
-                    let mut config = Config::parse(&format!("{ups}{FILE_NAME}"), &text)?;
-                    config.below = below.iter().map(|part| format!("{}/", part.to_string_lossy())).collect();
+                    // Findings about the file itself name it as the user sees it.
+                    let shown = path.strip_prefix(&cwd).unwrap_or(&path);
+                    let mut config = Config::parse(&shown.to_string_lossy(), &text)?;
+                    config.home = Home::new(above, &cwd);
                     return Ok(Some(config));
                 }
                 Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
@@ -284,12 +293,12 @@ impl Config {
 impl Ignore {
     /// Whether it speaks of this finding: the rule is the same, and the glob matches the finding's file or its
     /// subject (`envs/old/**` also covers the root module `envs/old`).
-    pub fn covers(&self, below: &str, finding: &Finding) -> bool {
-        let matches = |path: &str| self.matcher.is_match(format!("{below}{path}"));
+    pub fn covers(&self, home: &Home, finding: &Finding) -> bool {
+        let matches = |shown: &str| home.path(shown).is_some_and(|path| self.matcher.is_match(path));
         self.rule == finding.rule
             && (matches(&finding.place.file)
                 || matches(&finding.subject)
-                || matches(&format!("{}/", finding.subject)))
+                || home.path(&finding.subject).is_some_and(|path| self.matcher.is_match(format!("{path}/"))))
     }
 
     /// Whether its last day is over.

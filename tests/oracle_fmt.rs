@@ -1,6 +1,8 @@
 //! `terraform fmt` as the judge of edits: what it called clean before an edit it must call clean afterwards, on
 //! thousands of generated files. It fails where `terraform` is missing: an oracle that is skipped proves nothing.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test may stop")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -171,7 +173,7 @@ fn module(dice: &mut Dice) -> String {
     }
     text.push_str("backend \"s3\" {");
     match dice.roll(12) {
-        0 => text.push_str("}"),
+        0 => text.push('}'),
         1 => text.push_str(" dynamodb_table = \"locks\" }"),
         _ => {
             comment(dice, &mut text);
@@ -197,6 +199,50 @@ fn module(dice: &mut Dice) -> String {
 fn flat(dice: &mut Dice) -> String {
     let lines = items(dice, true);
     let text = lines.join("\n");
+    finish(dice, text)
+}
+
+/// A remote-state reader: its `config` is an object, as Terragrunt's is. Commas, colons, quotes, one line or many.
+fn reader(dice: &mut Dice) -> String {
+    let one_line = dice.one_in(4);
+    let quoted = dice.one_in(3);
+    let sign = if dice.one_in(4) { ":" } else { "=" };
+    let commas = one_line || dice.one_in(2);
+    let last_comma = dice.one_in(2);
+    let mut items: Vec<(&str, &str)> = Vec::new();
+    let mut names: Vec<&str> = NAMES.to_vec();
+    for _ in 0..dice.roll(5) {
+        // The first nine values stand on one line.
+        let limit = if one_line { 9 } else { 14 };
+        items.push((names.remove(dice.roll(names.len())), VALUES[dice.roll(limit)]));
+    }
+    items.insert(dice.roll(items.len() + 1), ("dynamodb_table", "\"locks\""));
+    let count = items.len();
+    let mut config = String::new();
+    for (index, (name, value)) in items.into_iter().enumerate() {
+        let name = if quoted { format!("\"{name}\"") } else { name.to_owned() };
+        let last = index + 1 == count;
+        if !one_line && dice.one_in(6) {
+            config.push_str(dice.pick(LINES));
+            config.push('\n');
+        }
+        config.push_str(&format!("{name} {sign} {value}"));
+        if commas && (!last || (last_comma && !one_line)) {
+            config.push(',');
+        }
+        if one_line {
+            config.push(' ');
+        } else {
+            comment(dice, &mut config);
+            config.push_str(if dice.one_in(5) { "\n\n" } else { "\n" });
+        }
+    }
+    let (open, close) = if one_line { ("{ ", "}") } else { ("{\n", "}") };
+    let mut text = format!(
+        "data \"terraform_remote_state\" \"x\" {{\n  backend = \"s3\" # b\n  config = {open}{config}{close}"
+    );
+    comment(dice, &mut text);
+    text.push_str("\n}");
     finish(dice, text)
 }
 
@@ -227,7 +273,8 @@ fn read(name: &str, bytes: &[u8]) -> Source {
     if name.ends_with(".tf") {
         let (facts, problems) = hcl::read_module_file(name, text, false);
         assert_eq!(problems, [], "{name}: {}", String::from_utf8_lossy(bytes));
-        facts.backends.into_iter().next().expect("a backend").source
+        let backends = facts.backends.into_iter().map(|block| block.source);
+        backends.chain(facts.readers).next().expect("a backend or a reader")
     } else {
         let (source, problems) = hcl::read_flat(name, text);
         assert_eq!(problems, [], "{name}: {}", String::from_utf8_lossy(bytes));
@@ -249,10 +296,10 @@ fn clean_before_is_clean_after() {
     fs::create_dir(&clean).expect("a directory");
     let mut dice = Dice(20_240_611);
     for number in 0..FILES {
-        let (name, text) = if number % 4 == 0 {
-            (format!("{number}.tfvars"), flat(&mut dice))
-        } else {
-            (format!("{number}.tf"), module(&mut dice))
+        let (name, text) = match number % 4 {
+            0 => (format!("{number}.tfvars"), flat(&mut dice)),
+            1 => (format!("{number}.tf"), reader(&mut dice)),
+            _ => (format!("{number}.tf"), module(&mut dice)),
         };
         fs::write(clean.join(name), text).expect("written");
     }

@@ -63,7 +63,6 @@ plan = ["arn:aws:iam::123456789012:role/plan"]
     assert_eq!((bucket.profile.as_deref(), bucket.role_arn.as_deref()), (Some("ops"), None));
     assert_eq!(config.roles.runners, ["arn:aws:iam::123456789012:role/apply"]);
     assert_eq!(config.roles.break_glass, Vec::<String>::new());
-    assert_eq!(config.below, "");
 }
 
 #[test]
@@ -150,13 +149,16 @@ fn an_ignore_covers_by_file_or_by_root_module() {
     let text = "[[ignore]]\nrule = \"no-locking\"\npath = \"envs/old/**\"\nreason = \"r\"\nexpires = \"2026-05-01\"\n";
     let config = Config::parse("lockshift.toml", text).unwrap();
     let ignore = &config.ignores[0];
-    assert!(ignore.covers("", &finding("envs/old/main.tf", "x")));
-    assert!(ignore.covers("", &finding("root.hcl", "envs/old")));
-    assert!(ignore.covers("envs/", &finding("old/a/main.tf", "old/a")));
-    assert!(!ignore.covers("", &finding("envs/older/main.tf", "envs/older")));
+    let here = Home::default();
+    assert!(ignore.covers(&here, &finding("envs/old/main.tf", "x")));
+    assert!(ignore.covers(&here, &finding("root.hcl", "envs/old")));
+    assert!(!ignore.covers(&here, &finding("envs/older/main.tf", "envs/older")));
     assert!(
-        !ignore.covers("", &Finding { rule: "dynamodb-only".into(), ..finding("envs/old/main.tf", "x") })
+        !ignore.covers(&here, &Finding { rule: "dynamodb-only".into(), ..finding("envs/old/main.tf", "x") })
     );
+    let below = Home::new(Path::new("/r"), Path::new("/r/envs"));
+    assert!(ignore.covers(&below, &finding("old/a/main.tf", "old/a")));
+    assert!(!ignore.covers(&below, &finding("envs/old/main.tf", "envs/old")));
     assert!(!ignore.is_expired(Date::parse("2026-05-01").unwrap()));
     assert!(ignore.is_expired(Date::parse("2026-05-02").unwrap()));
 }
@@ -176,20 +178,24 @@ fn the_nearest_file_up_to_the_repository_root_is_loaded() {
 
     std::fs::write(repository.join(FILE_NAME), "exclude = [\"inside\"]").unwrap();
     let config = Config::load(&deep).unwrap().unwrap();
-    assert_eq!((config.exclude, config.below.as_str()), (vec!["inside".to_owned()], "envs/prod/"));
+    assert_eq!(config.exclude, ["inside"]);
+    let shown = deep.canonicalize().unwrap().join("main.tf");
+    assert_eq!(config.home.path(&shown.to_string_lossy()).as_deref(), Some("envs/prod/main.tf"));
 
     std::fs::write(deep.join(FILE_NAME), "exclude = [\"nearest\"]").unwrap();
-    let config = Config::load(&deep).unwrap().unwrap();
-    assert_eq!((config.exclude, config.below.as_str()), (vec!["nearest".to_owned()], ""));
+    std::fs::write(deep.join("main.tf"), "").unwrap();
+    for scanned in [deep.clone(), deep.join("main.tf")] {
+        let config = Config::load(&scanned).unwrap().unwrap();
+        assert_eq!(config.exclude, ["nearest"]);
+        assert_eq!(config.home.path(&shown.to_string_lossy()).as_deref(), Some("main.tf"));
+    }
 
     std::fs::write(deep.join(FILE_NAME), b"\xff").unwrap();
     assert!(Config::load(&deep).unwrap_err().to_string().ends_with("lockshift.toml: not UTF-8"));
-    std::fs::write(deep.join(FILE_NAME), "a = 1").unwrap();
-    std::fs::remove_file(deep.join(FILE_NAME)).unwrap();
-    std::fs::write(repository.join(FILE_NAME), "nope = 1").unwrap();
-    assert!(
-        Config::load(&deep).unwrap_err().to_string().starts_with("../../lockshift.toml:1:1: unknown field")
-    );
+    std::fs::write(deep.join(FILE_NAME), "nope = 1").unwrap();
+    let error = Config::load(&deep).unwrap_err().to_string();
+    assert!(error.contains("envs/prod/lockshift.toml:1:1: unknown field"), "{error}");
+    assert!(Config::load(&deep.join("gone")).is_err());
 }
 
 proptest::proptest! {

@@ -3,10 +3,9 @@
 
 use super::align::{Region, readable_to, realign};
 use super::edit::{Edit, EditConflict, Edits};
-use super::insert;
-use super::item::{Dialect, Item, Removal};
+use super::item::{self, Dialect};
 use super::spell::{self, NewItem};
-use super::{flag_change, item};
+use super::{flag_change, insert, remove};
 use crate::repo::setting::{Setting, Value};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Position, Span, Text};
@@ -133,6 +132,17 @@ enum Step {
     Add(Addition),
 }
 
+/// The text that a person would write for an argument, for places that are not edited.
+pub fn written(syntax: Syntax, name: &str, value: &Literal) -> String {
+    let spelled = match (syntax, value) {
+        (_, Literal::Bool(value)) => value.to_string(),
+        (Syntax::Flag, Literal::Text(text)) => text.clone(),
+        (_, Literal::Text(text)) => format!("{text:?}"),
+    };
+    let item = spell::plain(syntax, name, &spelled).text;
+    if syntax == Syntax::Flag { format!("-backend-config=\"{item}\"") } else { item }
+}
+
 /// The edits that make `changes` to one source of a file, in their order.
 pub fn plan_changes(text: Text<'_>, source: &Source, changes: &[Change]) -> Result<Edits, Refusal> {
     plan_file(text, &[(source, changes)])
@@ -234,12 +244,12 @@ fn step(bytes: &[u8], source: &Source, change: &Change, later: &[Change]) -> Res
         Change::Set { name, value, beside } => set(bytes, source, name, value, beside.as_deref()),
         Change::Remove { name } => match source.setting(name) {
             None => Ok(Step::Nothing),
-            Some(setting) => remove(bytes, source, setting, later),
+            Some(setting) => remove::remove(bytes, source, setting, later).map(Step::Edits),
         },
     }
 }
 
-fn dialect(syntax: Syntax) -> Result<Dialect, Refusal> {
+pub(super) fn dialect(syntax: Syntax) -> Result<Dialect, Refusal> {
     match syntax {
         Syntax::HclBody => Ok(Dialect::Body),
         Syntax::HclObject => Ok(Dialect::Object),
@@ -251,7 +261,7 @@ fn dialect(syntax: Syntax) -> Result<Dialect, Refusal> {
 
 /// Whether the value that stands is the one that is wanted. Source: Terraform converts `"true"` and `"1"` for a
 /// boolean argument.
-fn is_same(stands: &Value, wanted: &Literal) -> bool {
+pub(super) fn is_same(stands: &Value, wanted: &Literal) -> bool {
     match (stands, wanted) {
         (Value::Bool(stands), Literal::Bool(wanted)) => stands == wanted,
         (Value::Text(stands), Literal::Bool(true)) => stands == "true" || stands == "1",
@@ -301,83 +311,6 @@ fn requoted(stands: &[u8], syntax: Syntax, spelled: &str) -> String {
         }
         _ => spelled.to_owned(),
     }
-}
-
-fn remove(bytes: &[u8], source: &Source, setting: &Setting, later: &[Change]) -> Result<Step, Refusal> {
-    if source.syntax == Syntax::Flag {
-        return flag_change::remove(bytes, setting).map(|edit| Step::Edits(vec![edit]));
-    }
-    let own = dialect(source.syntax)?;
-    let target = whole_of(source, setting);
-    let parent = target.name.rsplit_once('.').and_then(|(parent, _)| {
-        source.settings.iter().rev().find(|other| other.name == parent && other.span.contains(target.span))
-    });
-    let (container, dialect) = match parent {
-        None => (source.body, own),
-        // Nested settings stand in an object, save in a nested block.
-        Some(parent) => {
-            let inner = Span::new(parent.value_span.start + 1, parent.value_span.end.saturating_sub(1));
-            let block = Span::new(parent.name_span.end, parent.value_span.start).of(bytes);
-            let is_block = own == Dialect::Body && !block.contains(&b'=');
-            match own {
-                Dialect::Body | Dialect::Object => {
-                    (inner, if is_block { Dialect::Body } else { Dialect::Object })
-                }
-                other => (if other == Dialect::Json { inner } else { source.body }, other),
-            }
-        }
-    };
-    let refused = || Refusal::SharedLine { name: target.name.clone() };
-    let others = || source.settings.iter().filter(|other| !target.span.contains(other.span));
-    if own == Dialect::Yaml {
-        let siblings = others().any(|other| !other.span.contains(target.span));
-        if !siblings {
-            return Err(Refusal::LeavesNothing { name: target.name.clone() });
-        }
-    }
-    let removal = Removal {
-        item: Item::at(bytes, target.span, dialect),
-        container,
-        previous_end: others().map(|other| other.span.end).filter(|end| *end <= target.span.start).max(),
-        dialect,
-        about_table: is_table_name(&setting.name),
-        lock_stays: lock_stays(source, later),
-    };
-    removal.edits(bytes).map(Step::Edits).ok_or_else(refused)
-}
-
-/// The setting, or the object around it that would hold nothing without it.
-fn whole_of<'a>(source: &'a Source, setting: &'a Setting) -> &'a Setting {
-    let mut target = setting;
-    while let Some((parent, _)) = target.name.rsplit_once('.') {
-        let holds = |other: &&Setting| other.name == parent && other.span.contains(target.span);
-        let Some(around) = source.settings.iter().rev().find(holds) else { break };
-        let others = source
-            .settings
-            .iter()
-            .any(|other| around.value_span.contains(other.span) && !target.span.contains(other.span));
-        if others {
-            break;
-        }
-        target = around;
-    }
-    target
-}
-
-/// Arguments that are about the lock table.
-fn is_table_name(name: &str) -> bool {
-    name.contains("dynamodb") || name.contains("lock_table")
-}
-
-/// Whether the lockfile is on here once all changes are made.
-fn lock_stays(source: &Source, later: &[Change]) -> bool {
-    let now =
-        source.setting("use_lockfile").is_some_and(|setting| is_same(&setting.value, &Literal::Bool(true)));
-    later.iter().fold(now, |on, change| match change {
-        Change::Set { name, value, .. } if name == "use_lockfile" => *value == Literal::Bool(true),
-        Change::Remove { name } if name == "use_lockfile" => false,
-        _ => on,
-    })
 }
 
 /// Whether a source of this kind stands in a file that is HCL from end to end.

@@ -296,9 +296,9 @@ mod tests {
                 .filter(|at| !set.iter().any(|edit| edit.span.start <= *at && *at < edit.span.end))
                 .map(|at| bytes[at]).collect();
             prop_assert_eq!(kept, outside);
-            for at in 0..new.len() {
+            for (at, byte) in new.iter().enumerate() {
                 if let Some(origin) = set.origin(at) {
-                    prop_assert_eq!(new[at], bytes[origin]);
+                    prop_assert_eq!(*byte, bytes[origin]);
                 }
             }
         }

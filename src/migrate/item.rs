@@ -179,10 +179,21 @@ impl Removal {
         }
         let mut edits = vec![Edit::delete(self.lines(bytes))];
         // The last item takes the comma before it along.
-        let comma = self.previous_end.filter(|_| item.comma.is_none() && self.dialect.has_commas());
-        let comma = comma.and_then(|end| comma_between(bytes, end, item.span.start, self.dialect));
+        let is_last = item.comma.is_none() && self.dialect.has_commas();
+        let comma = if is_last { self.comma_before(bytes) } else { None };
         edits.extend(comma.map(|comma| Edit::delete(Span::new(comma, comma + 1))));
         Some(edits)
+    }
+
+    /// The comma between this item and the one before it.
+    fn comma_before(&self, bytes: &[u8]) -> Option<usize> {
+        let start = self.item.span.start;
+        if self.dialect == Dialect::Json {
+            // No comments: the byte before the white space tells, whatever member is there.
+            let before = Span::new(self.container.start, start).of(bytes).trim_ascii_end();
+            return before.ends_with(b",").then(|| self.container.start + before.len() - 1);
+        }
+        self.previous_end.and_then(|end| comma_between(bytes, end, start, self.dialect))
     }
 
     fn inline(&self, bytes: &[u8]) -> Vec<Edit> {
@@ -195,8 +206,7 @@ impl Removal {
         let before = Span::new(self.container.start, item.span.start).of(bytes);
         let blank = before.len() - before.trim_ascii_end().len();
         let start = item.span.start - blank;
-        let comma =
-            self.previous_end.and_then(|end| comma_between(bytes, end, item.span.start, self.dialect));
+        let comma = self.comma_before(bytes);
         match comma {
             Some(comma) if is_blank(bytes, comma + 1, item.span.start) => {
                 vec![Edit::delete(Span::new(comma, item.span.end))]
@@ -244,29 +254,31 @@ impl Removal {
             let length = self.dialect.comment(text)?;
             text.get(length..)?.trim_ascii().is_empty().then(|| String::from_utf8_lossy(text).into_owned())
         };
-        while let Some(line) = line_before(bytes, start).filter(|line| line.start >= first) {
-            let Some(text) = comment(&line).filter(|text| is_about_table(text, self.lock_stays)) else {
-                break;
-            };
-            let above = line_before(bytes, line.start)
-                .filter(|line| line.start >= first)
-                .and_then(|line| comment(&line));
-            let goes_on =
-                above.is_some_and(|above| !is_about_table(&above, self.lock_stays)) && starts_low(&text);
-            if goes_on {
-                break;
+        // Sentence by sentence: half of one must not be left.
+        loop {
+            let mut sentence = None;
+            let mut at = start;
+            while let Some(line) = line_before(bytes, at).filter(|line| line.start >= first) {
+                let Some(text) = comment(&line) else { break };
+                at = line.start;
+                let goes_on = starts_low(&text);
+                sentence = Some(text);
+                if !goes_on {
+                    break;
+                }
             }
-            start = line.start;
+            match sentence {
+                Some(text) if is_about_table(&text, self.lock_stays) => start = at,
+                _ => return start,
+            }
         }
-        start
     }
 }
 
-/// A comment that starts with a small letter goes on from the line above: half a sentence must not be left.
+/// A comment that starts with a small letter goes on from the line above, unless it is a setting put aside.
 fn starts_low(comment: &str) -> bool {
     let text = comment.trim_start_matches(['#', '/', '*', ' ', '\t']);
-    let word: &str = text.split([' ', '=']).next().unwrap_or_default();
-    text.starts_with(char::is_lowercase) && !word.contains('_')
+    text.starts_with(char::is_lowercase) && !text.contains('=')
 }
 
 /// Whether a comment is about the lock table; one about locking in general is, while nothing else locks.

@@ -7,4 +7,5 @@ mod flag_change;
 mod fmt_lines;
 mod insert;
 mod item;
+mod remove;
 mod spell;

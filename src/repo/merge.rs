@@ -504,7 +504,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self, owners: &Owners) -> Inventory {
         for root in &mut self.inventory.roots {
-            root.owners = owners.owners_of(&root.path);
+            root.owners = owners.owners_of_dir(&root.path);
         }
         let inventory = &mut self.inventory;
         inventory

@@ -12,6 +12,7 @@ pub mod read;
 pub mod root_module;
 pub mod scan;
 pub mod setting;
+pub mod shown;
 pub mod source;
 pub mod syntax;
 pub mod terragrunt;

@@ -4,6 +4,7 @@
 //! decides, an entry without owners clears, `!` and `[ ]` do not exist, case matters. GitLab's sections are
 //! understood (docs.gitlab.com, "Code Owners"): each decides for itself, with its default owners.
 
+use super::shown::Home;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 /// Where the file is looked for, in this order; the first one found counts.
@@ -16,6 +17,7 @@ pub struct Owners {
     globs: GlobSet,
     /// For each glob in the set, the entry that it belongs to.
     entry_of: Vec<usize>,
+    home: Home,
 }
 
 #[derive(Debug, Clone)]
@@ -65,17 +67,27 @@ impl Owners {
         }
         // Building fails only when the patterns together are too large: then nobody owns anything.
         match builder.build() {
-            Ok(globs) => Owners { entries, globs, entry_of },
+            Ok(globs) => Owners { entries, globs, entry_of, home: Home::default() },
             Err(_) => Owners::default(),
         }
     }
 
-    /// Owners of a file, its path relative to the repository's root (`/` between parts). For a directory, ask for a
-    /// file in it: patterns that end in `/` speak of what is inside.
+    /// The same, asked by shown paths: `home` knows the repository's root and where the user stands.
+    pub fn seen_from(self, home: Home) -> Owners {
+        Owners { home, ..self }
+    }
+
+    /// Owners of a root module's directory: those of a Terraform file in it, since patterns like `/envs/` and
+    /// `*.tf` speak of what is inside.
+    pub fn owners_of_dir(&self, dir: &str) -> Vec<String> {
+        self.owners_of(&format!("{dir}/main.tf"))
+    }
+
+    /// Owners of a file, its path relative to the repository's root (or shown, after [`Owners::seen_from`]).
     pub fn owners_of(&self, path: &str) -> Vec<String> {
-        let path = path.trim_start_matches("./").trim_start_matches('/');
+        let Some(path) = self.home.path(path) else { return Vec::new() };
         let mut last: std::collections::BTreeMap<usize, usize> = std::collections::BTreeMap::new();
-        for glob in self.globs.matches(path) {
+        for glob in self.globs.matches(&path) {
             let Some(&index) = self.entry_of.get(glob) else { continue };
             let Some(entry) = self.entries.get(index) else { continue };
             last.entry(entry.section).and_modify(|best| *best = index.max(*best)).or_insert(index);
@@ -238,6 +250,19 @@ mod tests {
         assert_eq!(owners.owners_of("envs/dev/main.tf"), ["@all", "@dev"]);
         assert_eq!(owners.owners_of("envs/dev/a.md"), ["@all", "@dev", "@docs"]);
         assert_eq!(owners.owners_of("envs/x/main.tf"), ["@all", "@x"]);
+    }
+
+    #[test]
+    fn directories_and_shown_paths() {
+        let owners = Owners::parse("/envs/ @infra\n/mods/*.tf @mods\n");
+        assert_eq!(owners.owners_of_dir("envs"), ["@infra"]);
+        assert_eq!(owners.owners_of_dir("./mods"), ["@mods"]);
+        assert_eq!(owners.owners_of_dir("."), [""; 0]);
+        let home = Home::new(std::path::Path::new("/r"), std::path::Path::new("/r/envs"));
+        let owners = owners.seen_from(home);
+        assert_eq!(owners.owners_of_dir("."), ["@infra"]);
+        assert_eq!(owners.owners_of_dir("../mods"), ["@mods"]);
+        assert_eq!(owners.owners_of_dir("../../elsewhere"), [""; 0]);
     }
 
     #[test]

@@ -217,6 +217,11 @@ impl Settings<'_> {
         })
     }
 
+    /// Whether the argument is written at all, be it as `null`.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.merged.iter().any(|(_, setting)| setting.name == name)
+    }
+
     /// A text argument: `null` and `""` count as unset.
     pub fn text(&self, name: &str) -> Knowable<String> {
         match self.value(name) {
@@ -309,8 +314,21 @@ pub fn backend_of(
     config: Vec<String>,
     engine: Engine,
 ) -> EffectiveBackend {
-    let table = settings.table();
-    let use_lockfile = settings.boolean("use_lockfile");
+    let (bucket, key) = (settings.text("bucket"), settings.text("key"));
+    let mut table = settings.table();
+    let mut use_lockfile = settings.boolean("use_lockfile");
+    // `init` needs a bucket and a key. Where one is missing, the rest comes from somewhere that was not seen, and
+    // a lock setting may come with it.
+    if bucket == Knowable::Absent || key == Knowable::Absent {
+        let missing = if bucket == Knowable::Absent { "bucket" } else { "key" };
+        let why = format!("partial configuration: no `{missing}` here, the rest is given somewhere that was not found");
+        if table == Knowable::Absent && !settings.is_set("dynamodb_table") {
+            table = Knowable::Unknown(why.clone());
+        }
+        if use_lockfile == Knowable::Absent && !settings.is_set("use_lockfile") {
+            use_lockfile = Knowable::Unknown(why);
+        }
+    }
     let endpoint = ["endpoints.s3", "endpoint"]
         .iter()
         .map(|name| settings.text(name))
@@ -318,8 +336,8 @@ pub fn backend_of(
         .unwrap_or_default();
     EffectiveBackend {
         mode: LockMode::of(&table, &use_lockfile),
-        bucket: settings.text("bucket"),
-        key: settings.text("key"),
+        bucket,
+        key,
         region: settings.text("region"),
         dynamodb_table: table,
         use_lockfile,

@@ -10,10 +10,11 @@ use super::class::{FileClass, Prefilter, class_of};
 use super::facts::{FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
-use super::owners::Owners;
+use super::owners::{self, Owners};
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
 use super::root_module::is_module_file;
+use super::shown::Home;
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
@@ -276,9 +277,10 @@ fn read_owners(paths: &[PathBuf]) -> Owners {
     let Some(start) = paths.first() else { return Owners::default() };
     let Ok(start) = fs::canonicalize(start) else { return Owners::default() };
     for dir in start.ancestors() {
-        for place in [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"] {
+        for place in owners::LOCATIONS {
             if let Ok(text) = fs::read_to_string(dir.join(place)) {
-                return Owners::parse(&text);
+                let cwd = std::env::current_dir().and_then(fs::canonicalize).unwrap_or_default();
+                return Owners::parse(&text).seen_from(Home::new(dir, &cwd));
             }
         }
         if dir.join(".git").exists() {

@@ -7,9 +7,11 @@
 //! included must not include others.
 
 mod context;
+mod effective;
 mod evaluate;
 mod functions;
 mod paths;
+mod resolve;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,14 +21,13 @@ use self::context::Context;
 use self::evaluate::Evaluator;
 use self::functions::DEFAULT_NAMES;
 use self::paths::Root;
-use self::value::Val;
+
+pub use self::effective::effective;
+pub use self::resolve::opaque;
 use super::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
-use super::inventory::{EffectiveBackend, Engine, Knowable, LockMode};
-use super::root_module;
-use super::setting::{Setting, Value, without_secrets};
-use super::source::{Source, SourceKind};
-use super::syntax::expression::{Scope, one_line};
-use super::syntax::terragrunt::shown_expression;
+use super::setting::Setting;
+use super::source::Source;
+use super::syntax::expression::one_line;
 
 /// One Terragrunt file and what it says.
 #[derive(Debug, Clone, Copy)]
@@ -215,12 +216,15 @@ impl<'a> Merger<'a> {
         // An include that can't be told may bring a backend; only the unit's own `remote_state` makes it harmless.
         let mut doubt = None;
         for Included { include, path } in &layers.includes {
+            let left_out = include.merge_strategy.as_deref() == Some("no_merge");
             let path = match path {
                 Ok(path) => path,
                 Err(reason) => {
                     let reason = format!("include {}: {reason}", shown_label(&include.label));
                     unit.problems.push(reason.clone());
-                    doubt = Some(reason);
+                    if !left_out {
+                        doubt = Some(reason);
+                    }
                     continue;
                 }
             };
@@ -311,76 +315,6 @@ impl<'a> Merger<'a> {
         unit.shadowed.sort_unstable();
     }
 
-    fn settings(&mut self, index: usize, source: &Source, layer: &Layer<'a>, unit: &mut Unit) {
-        if let Some(backend) = layer.facts.expressions.get(&source.span.start) {
-            match self.evaluator.text(backend, &layer.context).0 {
-                Val::Text(kind) if kind == "s3" => {}
-                Val::Text(kind) => {
-                    unit.other_backend = Some(kind);
-                    unit.sources.retain(|kept| *kept != index);
-                    unit.shadowed.push(index);
-                    return;
-                }
-                other => {
-                    let reason = other.text().err().unwrap_or_default();
-                    unit.unknown.get_or_insert(format!("the backend's type can't be told: {reason}"));
-                }
-            }
-        }
-        if let Some(whole) = opaque(source) {
-            return self.computed(index, whole, source, layer, unit);
-        }
-        for setting in &source.settings {
-            let resolved = match layer.facts.expressions.get(&setting.value_span.start) {
-                Some(expression) => self.resolved(setting, expression, layer),
-                None => setting.clone(),
-            };
-            unit.settings.push((resolved, index));
-        }
-    }
-
-    fn resolved(&mut self, setting: &Setting, expression: &str, layer: &Layer<'a>) -> Setting {
-        let (value, via) = self.evaluator.text(expression, &layer.context);
-        let value = shown_value(value, expression);
-        Setting { value: without_secrets(&setting.name, value), via, ..setting.clone() }
-    }
-
-    /// `config = merge(…)` and the like: its items when they can be told, all of them unknown otherwise.
-    fn computed(
-        &mut self,
-        index: usize,
-        whole: &Setting,
-        source: &Source,
-        layer: &Layer<'a>,
-        unit: &mut Unit,
-    ) {
-        let expression = layer.facts.expressions.get(&whole.value_span.start).cloned().unwrap_or_default();
-        let (value, via) = self.evaluator.text(&expression, &layer.context);
-        let value = match value {
-            Val::Locals(file) => self.evaluator.all_locals(&file),
-            // `remote_state = local.state`: the object holds `config` itself.
-            Val::Object(mut items) if source.body == whole.value_span && items.contains_key("config") => {
-                items.remove("config").unwrap_or(Val::Null)
-            }
-            value => value,
-        };
-        match value {
-            Val::Object(items) => flatten("", items, &mut |name, value| {
-                let value = without_secrets(&name, shown_value(value, &expression));
-                unit.settings.push((Setting { name, value, via: via.clone(), ..whole.clone() }, index));
-            }),
-            other => {
-                let reason = match other {
-                    Val::Unknown(reason) => reason,
-                    _ => "it is no object".to_owned(),
-                };
-                unit.unknown
-                    .get_or_insert(format!("{} can't be told: {reason}", shown_expression(&expression)));
-                unit.settings.extend(source.settings.iter().map(|setting| (setting.clone(), index)));
-            }
-        }
-    }
-
     fn local_source(&mut self, layers: &[Layer<'a>], own: &str, context: &Rc<Context>) -> Option<String> {
         let stated = layers.iter().rev().find_map(|layer| {
             layer.facts.terraform_source.as_deref().map(|expression| (expression, layer.context.clone()))
@@ -392,78 +326,6 @@ impl<'a> Merger<'a> {
         let local = source.starts_with(['/', '.']) && !source.contains("::") && !source.contains("://");
         let path = paths::join(&paths::dirname(&context.config), &source);
         if local { self.evaluator.root.shown(&path) } else { None }
-    }
-}
-
-/// The setting that stands for all settings of a source whose `config` (or contents) is computed.
-///
-/// Such a source carries the same unknown value under the names that decide locks; they share one place.
-pub fn opaque(source: &Source) -> Option<&Setting> {
-    let computed = matches!(source.kind, SourceKind::TerragruntRemoteState | SourceKind::TerragruntGenerate);
-    source.settings.windows(2).find_map(|pair| match pair {
-        [first, second] if computed && first.value_span == second.value_span && first.value.is_unknown() => {
-            Some(first)
-        }
-        _ => None,
-    })
-}
-
-/// What a unit's backend comes to. `sources` are the inventory's; `index` says where each of [`sources`] stands
-/// there; `block` is the module's own backend block, which the unit's settings are merged onto.
-pub fn effective(unit: &Unit, sources: &[Source], index: &[usize], block: Option<usize>) -> EffectiveBackend {
-    let place = |source: &usize| index.get(*source).copied();
-    let mut resolved: Vec<Source> = block.and_then(|at| sources.get(at).cloned()).into_iter().collect();
-    for source in &unit.sources {
-        let Some(found) = place(source).and_then(|at| sources.get(at)) else { continue };
-        let settings =
-            unit.settings.iter().filter(|(_, from)| from == source).map(|(setting, _)| setting.clone());
-        resolved.push(Source { settings: settings.collect(), ..found.clone() });
-    }
-    let layers: Vec<usize> = (0..resolved.len()).collect();
-    let mut backend =
-        root_module::effective(&resolved, &layers, &[], &Scope::default(), Vec::new(), Engine::Any);
-    // Terragrunt resolves references itself: they say nothing about the program that it runs.
-    backend.engine = Engine::Any;
-    if let Some(reason) = &unit.unknown {
-        let unknown = || Knowable::Unknown(reason.clone());
-        backend.mode = LockMode::Unknown;
-        backend.bucket = unknown();
-        backend.key = unknown();
-        backend.region = unknown();
-        backend.dynamodb_table = unknown();
-        backend.use_lockfile = Knowable::Unknown(reason.clone());
-    }
-    let counted: Vec<usize> = block.into_iter().chain(unit.sources.iter().filter_map(place)).collect();
-    let hidden: Vec<usize> = unit.shadowed.iter().filter_map(place).collect();
-    backend.sources = root_module::source_refs(sources, &counted, &hidden);
-    backend
-}
-
-fn flatten(prefix: &str, items: BTreeMap<String, Val>, each: &mut dyn FnMut(String, Val)) {
-    for (name, value) in items {
-        let name = format!("{prefix}{name}");
-        match value {
-            // Deeper than this no setting of a backend stands.
-            Val::Object(items) if prefix.len() < 64 => flatten(&format!("{name}."), items, each),
-            value => each(name, value),
-        }
-    }
-}
-
-/// A value as a setting holds it.
-fn shown_value(value: Val, expression: &str) -> Value {
-    let unknown = |reason: String| Value::Unknown { expression: shown_expression(expression), reason };
-    match value {
-        Val::Text(text) if paths::depends_on_checkout(&text) => {
-            unknown("it depends on where the checkout lies".to_owned())
-        }
-        Val::Text(text) => Value::Text(text),
-        Val::Bool(value) => Value::Bool(value),
-        Val::Number(number) => Value::Number(number),
-        Val::Null => Value::Null,
-        Val::Object(_) => Value::Object,
-        Val::Unknown(reason) => unknown(reason),
-        Val::List(_) | Val::Config(_) | Val::Locals(_) => unknown("it is no text".to_owned()),
     }
 }
 

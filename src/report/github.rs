@@ -25,9 +25,8 @@ pub fn render(report: &ScanReport<'_>) -> String {
             );
         }
     }
-    for problem in &report.inventory.problems {
-        let level = if problem.kind.hides_something() { "error" } else { "warning" };
-        command(&mut out, level, &problem.place, problem.kind.id(), &problem.message, None);
+    for problem in report.unread() {
+        command(&mut out, "error", &problem.place, problem.kind.id(), &problem.message, None);
     }
     out.push_str(&format!(
         "lockshift: {} in {}, {} not read\n",

@@ -30,7 +30,7 @@ pub fn render(report: &ScanReport<'_>, by: By) -> String {
         out.push_str(&format!("- {line}\n"));
     }
     for section in
-        [problems(report), findings(report), cannot_be_told(report), modules(report, by), strays(report)]
+        [unread(report), findings(report), cannot_be_told(report), modules(report, by), strays(report)]
     {
         write(&mut out, &section);
     }
@@ -69,16 +69,14 @@ fn write(out: &mut String, section: &Section<'_>) {
     }
 }
 
-fn problems<'a>(report: &ScanReport<'_>) -> Section<'a> {
+fn unread<'a>(report: &ScanReport<'_>) -> Section<'a> {
     let rows = report
-        .inventory
-        .problems
-        .iter()
+        .unread()
         .map(|problem| {
             vec![problem.kind.id().to_owned(), code(&problem.place.to_string()), plain(&problem.message)]
         })
         .collect();
-    Section { title: "Problems".to_owned(), folded: false, header: &["kind", "place", "why"], rows }
+    Section { title: "Could not be read".to_owned(), folded: false, header: &["kind", "place", "why"], rows }
 }
 
 fn findings<'a>(report: &ScanReport<'_>) -> Section<'a> {
@@ -144,7 +142,7 @@ fn modules<'a>(report: &ScanReport<'_>, by: By) -> Section<'a> {
             ]);
         }
     }
-    let header = &["root module", "mode", "bucket", "key", "table", "config", "versions"];
+    let header = &["root module", "mode", "bucket", "key", "table", "with", "versions"];
     Section { title: "Effective backends".to_owned(), folded: true, header, rows }
 }
 
@@ -163,7 +161,7 @@ fn grouped<'a>(report: &ScanReport<'_>, by: By) -> Section<'a> {
 }
 
 fn strays<'a>(report: &ScanReport<'_>) -> Section<'a> {
-    let readers = report.inventory.readers.iter().map(|reader| {
+    let readers = report.unsaid_readers().map(|reader| {
         let table = match (&reader.dynamodb_table, &reader.dynamodb_table_unknown) {
             (Some(table), _) => format!("names the table {}", code(table)),
             (None, Some(why)) => format!("its table can't be told: {}", plain(why)),
@@ -171,7 +169,7 @@ fn strays<'a>(report: &ScanReport<'_>) -> Section<'a> {
         };
         vec!["reader".to_owned(), code(&reader.place.to_string()), table]
     });
-    let sources = report.inventory.unattributed.iter().map(|source| {
+    let sources = report.unsaid_sources().map(|source| {
         vec![source.kind.as_str().to_owned(), code(&source.place.to_string()), plain(&source.reason)]
     });
     let rows = readers.chain(sources).collect();
@@ -201,7 +199,7 @@ fn plain(text: &str) -> String {
     let text = visible(text);
     // An odd number of backticks leaves one without a partner: then none of them is a fence.
     let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return escaped(&text);
     }
     pieces

@@ -19,8 +19,13 @@ pub mod words;
 #[cfg(test)]
 mod sample;
 
+use std::collections::BTreeSet;
+
 use crate::finding::{Finding, Severity};
-use crate::repo::inventory::{Inventory, Summary};
+use crate::repo::facts::LockTable;
+use crate::repo::inventory::{Inventory, Reader, Summary, Unattributed};
+use crate::repo::problem::Problem;
+use crate::repo::text::Place;
 
 /// Version of the JSON form. A name that goes or changes its meaning raises it; a new name does not.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -45,6 +50,35 @@ impl<'a> ScanReport<'a> {
     /// Findings that count: those that nobody ignored.
     pub fn open(&self) -> impl Iterator<Item = &'a Finding> {
         self.findings.iter().filter(|finding| finding.ignored.is_none())
+    }
+
+    /// Places where a finding stands that counts: what is listed beside the findings leaves these out, so that
+    /// nothing is said twice.
+    fn said(&self) -> BTreeSet<&'a Place> {
+        self.open().map(|finding| &finding.place).collect()
+    }
+
+    /// Sources without a root module that no finding speaks of (the rule can be switched off; they stay listed).
+    pub fn unsaid_sources(&self) -> impl Iterator<Item = &'a Unattributed> {
+        let said = self.said();
+        self.inventory.unattributed.iter().filter(move |source| !said.contains(&source.place))
+    }
+
+    /// Readers that no finding speaks of.
+    pub fn unsaid_readers(&self) -> impl Iterator<Item = &'a Reader> {
+        let said = self.said();
+        self.inventory.readers.iter().filter(move |reader| !said.contains(&reader.place))
+    }
+
+    /// Lock tables in code that no finding speaks of.
+    pub fn unsaid_tables(&self) -> impl Iterator<Item = &'a LockTable> {
+        let said = self.said();
+        self.inventory.lock_tables.iter().filter(move |table| !said.contains(&table.place))
+    }
+
+    /// Problems that hide something. What Terraform would refuse is a finding of its own, and is said there.
+    pub fn unread(&self) -> impl Iterator<Item = &'a Problem> {
+        self.inventory.problems.iter().filter(|problem| problem.kind.hides_something())
     }
 }
 

@@ -135,11 +135,19 @@ pub fn inventory() -> Inventory {
             name: Some("locks".to_owned()),
             place: place("bootstrap/main.tf", 4, 1),
         }],
-        problems: vec![Problem {
-            kind: ProblemKind::Encrypted,
-            place: place("secrets/backend.tf", 1, 1),
-            message: "encrypted with git-crypt; unlock it and scan again".to_owned(),
-        }],
+        problems: vec![
+            Problem {
+                kind: ProblemKind::Encrypted,
+                place: place("secrets/backend.tf", 1, 1),
+                message: "encrypted with git-crypt; unlock it and scan again".to_owned(),
+            },
+            // Terraform refuses it, but it was read: a finding says so, no format for people says it twice.
+            Problem {
+                kind: ProblemKind::DuplicateBackend,
+                place: place("twice/main.tf", 9, 3),
+                message: "a second backend".to_owned(),
+            },
+        ],
         ..Inventory::default()
     }
 }

@@ -1,5 +1,5 @@
-//! `--format sarif`: SARIF 2.1.0, for code scanning. Findings are results, problems are notifications of the tool:
-//! a reader of the log must see that something was not read.
+//! `--format sarif`: SARIF 2.1.0, for code scanning. Findings are results; what was not read is a notification of
+//! the tool, for a reader of the log must see it.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub fn render(report: &ScanReport<'_>, rules: &[RuleText<'_>]) -> Result<String,
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": report.summary.unread == 0,
-                "toolExecutionNotifications": report.inventory.problems.iter().map(notification).collect::<Vec<_>>(),
+                "toolExecutionNotifications": report.unread().map(notification).collect::<Vec<_>>(),
             }],
             "results": results,
         }],
@@ -89,7 +89,7 @@ fn result(finding: &Finding, rules: &[RuleText<'_>], twins: &mut BTreeMap<String
 fn notification(problem: &Problem) -> Value {
     json!({
         "descriptor": { "id": problem.kind.id() },
-        "level": if problem.kind.hides_something() { "error" } else { "warning" },
+        "level": "error",
         "message": { "text": message(&problem.message) },
         "locations": [location(&problem.place)],
     })

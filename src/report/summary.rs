@@ -29,12 +29,21 @@ pub fn lines(report: &ScanReport<'_>) -> Vec<String> {
     let migration = Migration::of(summary);
     if migration.locking > 0 {
         lines.push(format!(
-            "Migrated: {} of {} that lock take the lockfile ({}%), {} take nothing else ({}%).",
+            "Migrated: {} of {} that lock take the lockfile ({}%), {} of them alone ({}%).",
             migration.on_lockfile,
             migration.locking,
             migration.percent(migration.on_lockfile),
             migration.lockfile_alone,
             migration.percent(migration.lockfile_alone)
+        ));
+    }
+    let readers = report.inventory.readers.len();
+    if summary.unattributed + readers > 0 {
+        lines.push(format!(
+            "Beside them: {} without a root module, {} ({} a table).",
+            count(summary.unattributed, "source of settings", "sources of settings"),
+            count(readers, "remote-state reader", "remote-state readers"),
+            count(summary.readers_with_table, "names", "name"),
         ));
     }
     let (open, all) = (report.open().count(), report.findings.len());
@@ -71,7 +80,8 @@ mod tests {
             lines(&ScanReport::new(&inventory, &findings)),
             [
                 "5 effective backends in 4 root modules: 1 none, 1 dynamodb, 1 dual, 1 lockfile, 1 unknown.",
-                "Migrated: 2 of 3 that lock take the lockfile (66%), 1 take nothing else (33%).",
+                "Migrated: 2 of 3 that lock take the lockfile (66%), 1 of them alone (33%).",
+                "Beside them: 1 source of settings without a root module, 1 remote-state reader (1 names a table).",
                 "2 findings (1 more ignored with a reason).",
                 "Can't be told: the lock mode of 1 effective backend.",
                 "Could not be read: 1 place. Nothing is said about what stands there.",

@@ -1,5 +1,5 @@
 //! `--format table`: for people. The table of root modules, or of groups, and the sections below it
-//! ([`super::table_sections`]). Everything that comes from a file goes through [`super::words::visible`].
+//! (`table_sections`). Everything that comes from a file goes through [`super::words::visible`].
 
 use comfy_table::{Attribute, Cell, ContentArrangement, LineStyle, Table, TableStyle};
 
@@ -22,7 +22,7 @@ pub struct TableOptions {
     pub colour: bool,
     /// What root modules are put together by.
     pub by: By,
-    /// Only what needs doing: findings, problems and the summary.
+    /// Only what needs doing: findings, what could not be read, and the summary.
     pub quiet: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn render(report: &ScanReport<'_>, options: TableOptions) -> String {
         });
     }
     parts.push(table_sections::findings(report, palette));
-    parts.push(table_sections::problems(report, palette));
+    parts.push(table_sections::unread(report, palette));
     if !options.quiet {
         parts.push(table_sections::untold(report, palette));
         parts.push(table_sections::unattributed(report, palette));
@@ -49,14 +49,15 @@ pub fn render(report: &ScanReport<'_>, options: TableOptions) -> String {
     parts.join("\n")
 }
 
-/// One row for each effective backend. The column `config` is there only where some root module has a choice.
+/// One row for each effective backend. The column `with` (engine, backend-config) is there only where some
+/// root module can be read in more than one way.
 fn roots(report: &ScanReport<'_>, options: TableOptions) -> String {
     let all =
         || report.inventory.roots.iter().flat_map(|root| root.backends.iter().map(move |one| (root, one)));
     let with_choice = all().any(|(_, backend)| !choice(backend).is_empty());
     let mut header = vec!["root", "mode", "bucket", "key", "table"];
     if with_choice {
-        header.push("config");
+        header.push("with");
     }
     header.push("versions");
 
@@ -178,6 +179,21 @@ mod tests {
     #[test]
     fn quiet_leaves_what_needs_doing() {
         insta::assert_snapshot!(shown(TableOptions { quiet: true, ..TableOptions::default() }));
+    }
+
+    #[test]
+    fn nothing_is_said_twice() {
+        let (inventory, mut findings) = (sample::inventory(), sample::findings());
+        let mut finding = findings.remove(0);
+        finding.place = inventory.unattributed[0].place.clone();
+        let said = [finding.clone()];
+        let out = render(&ScanReport::new(&inventory, &said), TableOptions::default());
+        assert_eq!(out.matches("templates/backend.tf.j2").count(), 1, "{out}");
+        // An ignored finding is not shown, so the source must be.
+        finding.ignored = Some("why".to_owned());
+        let ignored = [finding];
+        let out = render(&ScanReport::new(&inventory, &ignored), TableOptions::default());
+        assert!(out.contains("Settings without a root module\n  templates/backend.tf.j2"), "{out}");
     }
 
     #[test]

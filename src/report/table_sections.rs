@@ -59,9 +59,9 @@ fn help(out: &mut String, finding: &Finding, palette: Palette) {
     }
 }
 
-/// What could not be read, and what Terraform itself would refuse.
-pub fn problems(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Problems", &report.inventory.problems, |problem| {
+/// What could not be read.
+pub fn unread(report: &ScanReport<'_>, palette: Palette) -> String {
+    section(palette, "Could not be read", report.unread(), |problem| {
         format!(
             "{}: {}: {}",
             visible(&problem.place.to_string()),
@@ -73,7 +73,7 @@ pub fn problems(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Settings that only a run can tell, equal reasons together.
 pub fn untold(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Can't be told", &totals::untold(report), |entry| {
+    section(palette, "Can't be told", totals::untold(report), |entry| {
         let named: Vec<_> = entry.roots.iter().take(NAMED).map(|root| visible(root)).collect();
         let more = entry.roots.len() - named.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -83,7 +83,7 @@ pub fn untold(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Sources that could not be given to a root module.
 pub fn unattributed(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Settings without a root module", &report.inventory.unattributed, |source| {
+    section(palette, "Settings without a root module", report.unsaid_sources(), |source| {
         let table = source.dynamodb_table.as_deref().map(|table| format!(", table {}", visible(table)));
         format!(
             "{}: {}, {}{}: {}",
@@ -98,7 +98,7 @@ pub fn unattributed(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Remote-state readers: they take no lock, but those that name a table fail once it goes stale.
 pub fn readers(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Remote-state readers", &report.inventory.readers, |reader| {
+    section(palette, "Remote-state readers", report.unsaid_readers(), |reader| {
         let table = match (&reader.dynamodb_table, &reader.dynamodb_table_unknown) {
             (Some(table), _) => format!("names the table {}", visible(table)),
             (None, Some(why)) => format!("its table can't be told: {}", visible(why)),
@@ -115,7 +115,7 @@ pub fn readers(report: &ScanReport<'_>, palette: Palette) -> String {
 
 /// Lock tables that code here declares.
 pub fn lock_tables(report: &ScanReport<'_>, palette: Palette) -> String {
-    section(palette, "Lock tables in code", &report.inventory.lock_tables, |table| {
+    section(palette, "Lock tables in code", report.unsaid_tables(), |table| {
         let name = table.name.as_deref().map_or_else(|| "name not known".into(), visible);
         format!("{}: {} ({name})", visible(&table.place.to_string()), visible(&table.address))
     })
@@ -131,13 +131,18 @@ pub fn summary(report: &ScanReport<'_>, palette: Palette) -> String {
     out
 }
 
-fn section<T>(palette: Palette, title: &str, entries: &[T], line: impl Fn(&T) -> String) -> String {
+fn section<T>(
+    palette: Palette,
+    title: &str,
+    entries: impl IntoIterator<Item = T>,
+    line: impl Fn(&T) -> String,
+) -> String {
     let mut out = String::new();
-    if !entries.is_empty() {
-        heading(&mut out, palette, title);
-        for entry in entries {
-            out.push_str(&format!("  {}\n", line(entry)));
+    for entry in entries {
+        if out.is_empty() {
+            heading(&mut out, palette, title);
         }
+        out.push_str(&format!("  {}\n", line(&entry)));
     }
     out
 }

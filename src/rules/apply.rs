@@ -32,7 +32,7 @@ pub fn check(inventory: &Inventory, config: &Config, today: Date) -> Vec<Finding
             let ignore = config
                 .ignores
                 .iter()
-                .find(|ignore| !ignore.is_expired(today) && ignore.covers(&config.below, finding));
+                .find(|ignore| !ignore.is_expired(today) && ignore.covers(&config.home, finding));
             finding.ignored = ignore.map(|ignore| ignore.reason.clone());
         }
     }

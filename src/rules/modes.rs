@@ -1,10 +1,14 @@
 //! Rules about the lock mode of one effective backend. What several backends have to do with each other is
 //! judged in `merging` and `states`.
 
+use std::collections::BTreeSet;
+
 use super::parts::{LOCKFILE, LOCKS, TABLE, backends, called, deciding, place, place_of};
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, RootKind, RootModule};
+use crate::repo::problem::ProblemKind;
+use crate::repo::text::Place;
 
 /// Locks in DynamoDB alone.
 pub static DYNAMODB_ONLY: Rule = Rule {
@@ -68,9 +72,13 @@ fn dynamodb_only(inventory: &Inventory) -> Vec<Finding> {
 }
 
 fn no_locking(inventory: &Inventory) -> Vec<Finding> {
+    let hiding = inventory.problems.iter().filter(|problem| problem.kind.hides_something());
+    let broken: BTreeSet<&str> = hiding.map(|problem| problem.place.file.as_str()).collect();
     of_mode(inventory, LockMode::None)
         // Nothing can be said of a backend whose other half was not found: INCOMPLETE_BACKEND says that.
         .filter(|(_, backend)| missing(backend).is_empty())
+        // Nor of one that was read in part: the lock may stand in the other part, and the problem says that.
+        .filter(|(_, backend)| !backend.sources.iter().any(|at| broken.contains(at.file.as_str())))
         .map(|(root, backend)| {
             let why = match deciding(inventory, backend, LOCKS) {
                 Some((_, setting)) => format!("`{}` is set to a value that switches it off", setting.name),
@@ -108,8 +116,12 @@ fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
         for (name, names, why) in unknown {
             let Some(why) = why else { continue };
             named = true;
-            let message = format!("`{name}` of {} can't be told: {why}", called(root, backend));
             let at = place(inventory, root, backend, names);
+            // `init` refuses the value: INVALID_VALUE says that, and more about it can't be known.
+            if refused(inventory, &at) {
+                continue;
+            }
+            let message = format!("`{name}` of {} can't be told: {why}", called(root, backend));
             let help = "write the value as a literal, or in a file given to `-backend-config`";
             findings.push(Finding {
                 help: Some(help.to_owned()),
@@ -123,6 +135,10 @@ fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn refused(inventory: &Inventory, at: &Place) -> bool {
+    inventory.problems.iter().any(|it| it.kind == ProblemKind::InvalidValue && it.place == *at)
 }
 
 /// Arguments that the S3 backend requires, and that stand nowhere.
@@ -234,6 +250,36 @@ mod tests {
             findings[0].message,
             "`dynamodb_table` of `envs/prod` can't be told: `var.table` needs a run"
         );
+    }
+
+    #[test]
+    fn a_value_that_init_refuses_is_not_also_unresolved() {
+        let mut inventory = with(&[("use_lockfile", unknown("\"yes\""))]);
+        let mut problem = crate::repo::problem::Problem {
+            kind: ProblemKind::InvalidValue,
+            place: unresolved_setting(&inventory)[0].place.clone(),
+            message: String::new(),
+        };
+        inventory.problems.push(problem.clone());
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory), [""; 0]);
+        problem.place.line += 1;
+        inventory.problems = vec![problem];
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory).len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_was_read_in_part_is_not_called_unlocked() {
+        let mut inventory = with(&[]);
+        let mut problem = crate::repo::problem::Problem {
+            kind: ProblemKind::ParseError,
+            place: crate::rules::testing::spot("envs/prod/main.tf", 9),
+            message: String::new(),
+        };
+        inventory.problems.push(problem.clone());
+        assert_eq!(at(&NO_LOCKING, &inventory), [""; 0]);
+        problem.place.file = "envs/prod/other.tf".into();
+        inventory.problems = vec![problem];
+        assert_eq!(at(&NO_LOCKING, &inventory).len(), 1);
     }
 
     #[test]

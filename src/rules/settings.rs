@@ -143,9 +143,13 @@ fn unattributed_source(inventory: &Inventory) -> Vec<Finding> {
                 LockMode::Lockfile => "sets the lockfile",
                 LockMode::Unknown => "sets locks that can't be told",
             };
+            let kind = it.kind.as_str();
             let message =
-                format!("this {} {locks} and belongs to no root module: {}", it.kind.as_str(), it.reason);
-            UNATTRIBUTED_SOURCE.finding(&it.place.file, it.place.clone(), message)
+                format!("a source here ({kind}) {locks} and belongs to no root module: {}", it.reason);
+            let finding = UNATTRIBUTED_SOURCE.finding(&it.place.file, it.place.clone(), message);
+            // It adds a bucket or a region; no lock can come back from there.
+            let severity = if it.mode == LockMode::None { Severity::Info } else { finding.severity };
+            Finding { severity, ..finding }
         })
         .collect()
 }
@@ -220,7 +224,10 @@ mod tests {
         assert_eq!(findings.len(), 1);
         assert_eq!(
             findings[0].message,
-            "this template sets a lock table and belongs to no root module: a template"
+            "a source here (template) sets a lock table and belongs to no root module: a template"
         );
+        assert_eq!(findings[0].severity, Severity::Low);
+        inventory.unattributed[0].mode = LockMode::None;
+        assert_eq!(run(&UNATTRIBUTED_SOURCE, &inventory)[0].severity, Severity::Info);
     }
 }

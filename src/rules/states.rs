@@ -62,14 +62,21 @@ fn locks(backend: &EffectiveBackend) -> BTreeSet<&str> {
 fn split_locking(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((_, bucket, key), members) in by_state(inventory) {
-        // One example for each set of locks: ten thousand members make a handful of sets.
+        // Two root modules as examples for each set of locks: one of them is another one than whoever is compared,
+        // and ten thousand members still make a handful.
         let mut examples: Vec<(BTreeSet<&str>, &RootModule, &EffectiveBackend)> = Vec::new();
         for (root, backend) in members {
             let own = locks(backend);
             if own.is_empty() {
                 continue;
             }
-            let stranger = examples.iter().find(|(locks, ..)| locks.is_disjoint(&own));
+            // What two programs see in one directory is ENGINES_DIFFER's: mostly, only one of them is in use.
+            let other_program = |other_root: &RootModule, other: &EffectiveBackend| {
+                other_root.path == root.path && other.engine != backend.engine
+            };
+            let stranger = examples.iter().find(|(locks, other_root, other)| {
+                locks.is_disjoint(&own) && !other_program(other_root, other)
+            });
             if let Some((_, other_root, other)) = stranger {
                 let message = format!(
                     "{} locks `s3://{bucket}/{key}` as {}, {} as {}: they do not block each other, and a write \
@@ -85,7 +92,12 @@ fn split_locking(inventory: &Inventory) -> Vec<Finding> {
                     ..SPLIT_LOCKING.finding(&root.path, place(inventory, root, backend, LOCKS), message)
                 });
             }
-            if !examples.iter().any(|(locks, ..)| *locks == own) {
+            let known: Vec<&str> = examples
+                .iter()
+                .filter(|(locks, ..)| *locks == own)
+                .map(|(_, root, _)| root.path.as_str())
+                .collect();
+            if known.len() < 2 && !known.contains(&root.path.as_str()) {
                 examples.push((own, root, backend));
             }
         }
@@ -126,6 +138,7 @@ fn shared_state(inventory: &Inventory) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repo::inventory::Engine;
     use crate::repo::setting::Value;
     use crate::repo::source::Source;
     use crate::rules::testing::{Build, at, block, run, text, unknown, yes};
@@ -163,6 +176,19 @@ mod tests {
             let expected: &[&str] = if fires { &["b/main.tf:4:3"] } else { &[] };
             assert_eq!(found, expected, "{first:?} and {second:?}");
         }
+    }
+
+    #[test]
+    fn two_choices_of_one_root_module_count_and_two_programs_do_not() {
+        let choices = vec![
+            state("a/main.tf", "k", &[("dynamodb_table", text("t"))]),
+            state("a/main.tf", "k", &[("use_lockfile", yes())]),
+        ];
+        let mut inventory = Build::new().root("a", choices).done();
+        assert_eq!(at(&SPLIT_LOCKING, &inventory), ["a/main.tf:4:3"]);
+        inventory.roots[0].backends[0].engine = Engine::Terraform;
+        inventory.roots[0].backends[1].engine = Engine::OpenTofu;
+        assert_eq!(at(&SPLIT_LOCKING, &inventory), [""; 0]);
     }
 
     #[test]

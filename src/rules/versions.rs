@@ -6,6 +6,7 @@ use crate::finding::{Finding, Severity};
 use crate::repo::facts::Tool;
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, RootKind, RootModule, VersionVerdict};
 use crate::repo::source::SourceKind;
+use crate::repo::versions::constraint::{Ranges, Release, Version, parse_constraint, parse_version};
 
 /// No admitted version can run it.
 pub static VERSION_TOO_OLD: Rule = Rule {
@@ -73,20 +74,25 @@ fn version_unproven(inventory: &Inventory) -> Vec<Finding> {
     judged(inventory, &VERSION_UNPROVEN, VersionVerdict::AdmitsOlder, "older versions may run it", help)
 }
 
-/// `0.99.0` and everything newer, 1.0.0 excluded (its release candidates included). None: not an exact version.
-/// Source: gruntwork-io/terragrunt issue 5475.
+/// Whether a pin or constraint admits only versions of the broken range (true), none of it (false), or can't be told
+/// or admits both (none). Source: gruntwork-io/terragrunt issue 5475; its 1.0.0 candidates count as broken.
 fn is_affected(pin: &str) -> Option<bool> {
-    let version = pin.trim().trim_start_matches(['=', 'v', ' ']);
-    let mut parts = version.splitn(3, '.');
-    let major: u32 = parts.next()?.parse().ok()?;
-    let minor: u32 = parts.next()?.parse().ok()?;
-    let patch = parts.next()?;
-    if !patch.starts_with(|digit: char| digit.is_ascii_digit()) {
-        return None;
+    let exact =
+        parse_version(pin.trim().trim_start_matches(['=', ' '])).filter(|version| version.segments >= 3);
+    if let Some(Version { release, pre, .. }) = exact {
+        return Some((BROKEN_FROM..REPAIRED).contains(&release) || (release == REPAIRED && pre.is_some()));
     }
-    let candidate = patch.starts_with("0-");
-    Some((major == 0 && minor >= 99) || ((major, minor) == (1, 0) && candidate))
+    let admitted = parse_constraint(pin).ok()?.admitted;
+    let broken = admitted.and(&Ranges::between(BROKEN_FROM, Some(REPAIRED)));
+    match (broken.is_empty(), broken == admitted) {
+        (true, _) => Some(false),
+        (_, true) => Some(true),
+        _ => None,
+    }
 }
+
+const BROKEN_FROM: Release = Release(0, 99, 0);
+const REPAIRED: Release = Release(1, 0, 0);
 
 fn quoted_boolean_terragrunt(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -101,14 +107,14 @@ fn quoted_boolean_terragrunt(inventory: &Inventory) -> Vec<Finding> {
         let is_text = setting.value.as_text().is_some();
         let message = match (affected, is_text) {
             (Some(pin), _) => format!(
-                "{} sets `use_lockfile`, and `{}` pins Terragrunt {}, which hands it on as text and stops",
+                "{} sets `use_lockfile`, and `{}` holds Terragrunt to {}: these versions hand it on as text and stop",
                 called(root, backend),
                 pin.place.file,
                 pin.text
             ),
             (None, true) if !spared => format!(
-                "{} sets `use_lockfile` as text: Terragrunt 0.99.0 up to 1.0.0 stops at that, and no version is \
-                 pinned",
+                "{} sets `use_lockfile` as text: Terragrunt 0.99.0 up to 1.0.0 stops at that, and nothing rules \
+                 such a version out",
                 called(root, backend)
             ),
             _ => continue,
@@ -177,8 +183,11 @@ mod tests {
             ("1.0.0", Some(false)),
             ("= 1.0.1", Some(false)),
             (">= 0.99.0", None),
+            (">= 0.99.0, < 1.0.0", Some(true)),
+            ("~> 1.0", Some(false)),
+            ("< 0.99", Some(false)),
             ("latest", None),
-            ("0.99", None),
+            ("0.99", Some(true)),
         ] {
             assert_eq!(is_affected(pin), affected, "{pin}");
         }

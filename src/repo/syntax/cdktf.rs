@@ -49,25 +49,46 @@ const TAKEN_OVER: &[&str] =
 const EDIT_BY_HAND: &str = "CDKTF source: edit by hand (`dynamodbTable`, `useLockfile` in the language's own \
                             spelling), then run synth";
 
-/// Reads every call of an S3 backend's (or remote state's) constructor in one source file. The file name's
-/// ending tells the language. A file that can't be told apart from text is read as far as brackets go.
+/// CDKTF's escape hatch for what its typed configuration lacks: for long the only way to set `use_lockfile`.
+const OVERRIDES: &[&[u8]] = &[b"addOverride", b"add_override", b"AddOverride"];
+
+/// Where an override of a stack reaches the backend's arguments.
+const BACKEND_PATH: &str = "terraform.backend.s3.";
+
+/// Reads every call of an S3 backend's (or remote state's) constructor in one source file, and the overrides of
+/// its arguments. The file name's ending tells the language. `S3Backend` is a common name in other programs: a
+/// file that does not name CDKTF (or its successor CDK Terrain) has no sources.
 pub fn read_cdktf_source(file: &str, text: Text<'_>) -> Vec<Source> {
     let bytes = text.bytes();
-    if ["S3Backend", "DataTerraformRemoteStateS3"]
-        .iter()
-        .all(|name| memmem::find(bytes, name.as_bytes()).is_none())
-    {
+    let names = ["S3Backend", "DataTerraformRemoteStateS3", BACKEND_PATH];
+    if names.iter().all(|name| memmem::find(bytes, name.as_bytes()).is_none()) || !names_cdktf(bytes) {
         return Vec::new();
     }
     let python = file.to_ascii_lowercase().ends_with(".py");
     let tokens = tokens(bytes, python);
-    let mut sources = Vec::new();
+    let mut sources: Vec<Source> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let Some(kind) = constructor(&tokens, at, bytes) else { continue };
-        let call = Call::new(&tokens, at + 1, text);
-        sources.push(call.source(file, kind, token.span, python));
+        if let Some(kind) = constructor(&tokens, at, bytes) {
+            sources.push(Call::new(&tokens, at + 1, text).source(file, kind, token.span, python));
+        } else if token.kind == Kind::Word
+            && OVERRIDES.contains(&token.span.of(bytes))
+            && tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Open(b'('))
+        {
+            let call = Call::new(&tokens, at + 1, text);
+            let Some(setting) = call.overridden() else { continue };
+            // The stack's backend is made before it is overridden; without one in this file it is elsewhere.
+            match sources.iter_mut().rev().find(|source| source.kind == SourceKind::Cdktf) {
+                Some(backend) => backend.settings.push(setting),
+                None => sources.push(call.whole(file, SourceKind::Cdktf, token.span, vec![setting])),
+            }
+        }
     }
     sources
+}
+
+fn names_cdktf(bytes: &[u8]) -> bool {
+    let names: [&[u8]; 2] = [b"cdktf", b"cdktn"];
+    bytes.windows(5).any(|window| names.iter().any(|name| window.eq_ignore_ascii_case(name)))
 }
 
 /// What the constructor call that begins at `at` makes; `None` where there is no call.
@@ -154,6 +175,10 @@ impl<'t> Call<'t> {
                 });
             }
         }
+        self.whole(file, kind, word, settings)
+    }
+
+    fn whole(&self, file: &str, kind: SourceKind, word: Span, settings: Vec<Setting>) -> Source {
         Source {
             kind,
             syntax: Syntax::Other,
@@ -165,6 +190,27 @@ impl<'t> Call<'t> {
             label: Some(self.text.lossy(word)),
             git_ignored: false,
         }
+    }
+
+    /// The setting of `addOverride("terraform.backend.s3.use_lockfile", true)`. On the backend itself the path is
+    /// the argument alone; that is taken only for the lock's own two, others could be any element's.
+    fn overridden(&self) -> Option<Setting> {
+        let path_end = self.value_end(0);
+        let first = self.token(0)?.span;
+        let name_span = Span::new(first.start, self.token(path_end.checked_sub(1)?)?.span.end);
+        let path = self.value(0, path_end, name_span);
+        let path = path.as_text()?;
+        let name = path.strip_prefix(BACKEND_PATH).unwrap_or(path);
+        if name.is_empty() || name.len() == path.len() && !matches!(name, "dynamodb_table" | "use_lockfile") {
+            return None;
+        }
+        let from = path_end + 1;
+        let to = self.value_end(from);
+        let value_span = Span::new(self.token(from)?.span.start, self.token(to.checked_sub(1)?)?.span.end);
+        let value = without_secrets(name, self.value(from, to, value_span));
+        let span = Span::new(name_span.start, value_span.end);
+        let at = self.text.position(span.start);
+        Some(Setting { name: name.to_owned(), at, span, name_span, value_span, value, via: Vec::new() })
     }
 
     fn token(&self, at: usize) -> Option<&Token> {

@@ -1,6 +1,7 @@
 //! Text to facts: one reader per syntax. Pure functions over bytes; nothing here opens a file.
 mod terragrunt_arguments;
 mod terragrunt_json;
+mod generated_text;
 
 pub mod atmos;
 pub mod aws;

@@ -4,19 +4,19 @@
 //! Source of the grammar: Terragrunt `pkg/config/config.go` and `internal/remotestate/config.go`.
 
 use super::expression::{Scope, evaluate, one_line};
+use super::generated_text::{computed_settings, heredoc, is_backend_text, mentions, template_backends};
 use super::hcl::{self, braces, parse_problem};
 use super::lexer::{self, Attribute, Block};
 use crate::repo::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
 use crate::repo::problem::Problem;
-use crate::repo::setting::{Setting, Value, is_secret, without_secrets};
+use crate::repo::setting::{Setting, Value};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text};
 
+pub use super::generated_text::shown_expression;
+
 /// Longer expressions are not kept: no setting is worth more.
 const MAX_EXPRESSION: usize = 16 * 1024;
-
-/// Names under which a computed `config` is unknown: those that say which state it is and which locks it takes.
-pub(super) const IDENTIFYING: [&str; 5] = ["bucket", "key", "region", "dynamodb_table", "use_lockfile"];
 
 /// `.hcl` files of other programs, by the end of their name. Sources: the programs' documentation.
 const OTHERS: [&str; 17] = [
@@ -104,10 +104,6 @@ pub fn read_terragrunt(file: &str, text: Text<'_>) -> (TerragruntFacts, Vec<Prob
     (reader.facts, reader.problems)
 }
 
-pub(super) fn mentions(bytes: &[u8], words: &[&[u8]]) -> bool {
-    words.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
-}
-
 /// Which program `terraform_version_constraint` is about.
 fn binary(text: Text<'_>, top: &lexer::Body) -> Tool {
     match top.attribute("terraform_binary").map(|binary| literal(text, binary.value_span)) {
@@ -135,9 +131,11 @@ impl Reader<'_> {
         inner
     }
 
-    /// An expression's text for later; one that is too long is left out and can't be told then.
+    /// An expression's text for later. Of one that is too long so much is kept that the parser refuses it for its
+    /// length.
     fn expression(&self, span: Span) -> String {
-        if span.len() > MAX_EXPRESSION { "null_because_too_long".to_owned() } else { self.text.lossy(span) }
+        let end = span.end.min(span.start + MAX_EXPRESSION + 1);
+        self.text.lossy(Span::new(span.start, end))
     }
 
     fn remote_state_attribute(&mut self, attribute: &Attribute) {
@@ -178,7 +176,7 @@ impl Reader<'_> {
                 (Some(body), Ok(settings)) => {
                     source.body = body;
                     source.settings = settings;
-                    self.keep_expressions(&source.settings);
+                    self.keep_expressions(&source);
                 }
                 (_, Err(error)) => {
                     let reason = format!("`config` is computed: {error}");
@@ -223,9 +221,15 @@ impl Reader<'_> {
         computed_settings(self.text, attribute, &value)
     }
 
-    fn keep_expressions(&mut self, settings: &[Setting]) {
-        for setting in settings.iter().filter(|setting| setting.value.is_unknown()) {
+    fn keep_expressions(&mut self, source: &Source) {
+        // What stands for the whole block (see `computed_settings`) is no expression.
+        let single = |setting: &&Setting| setting.value.is_unknown() && setting.value_span != source.span;
+        for setting in source.settings.iter().filter(single) {
             let expression = self.expression(setting.value_span);
+            // Escaped for Terragrunt: the generated file holds the expression, and only a run of it can tell.
+            if expression.contains("$${") || expression.contains("%%{") {
+                continue;
+            }
             self.facts.expressions.insert(setting.value_span.start, expression);
         }
     }
@@ -293,20 +297,13 @@ impl Reader<'_> {
             self.problems.extend(problems);
             for source in &mut sources {
                 source.label = label.clone();
-                self.keep_expressions(&source.settings);
+                self.keep_expressions(source);
             }
             return sources;
         }
         let reason = if bytes.starts_with(b"\"") {
-            let text = lexer::unquote(bytes);
-            let inner = lexer::body(text.as_bytes(), Span::new(0, text.len()));
-            let found = hcl::backends_in_region(
-                self.file,
-                Text::new(text.as_bytes()),
-                Span::new(0, text.len()),
-                SourceKind::TerragruntGenerate,
-            );
-            if found.0.is_empty() && inner.error.is_none() {
+            let written = lexer::unquote(bytes);
+            if !is_backend_text(written.as_bytes()) {
                 return Vec::new();
             }
             "the backend stands in a quoted string"
@@ -324,7 +321,7 @@ impl Reader<'_> {
     /// `generate = { … }`: rare; told when it speaks of an s3 backend.
     fn generate_attribute(&mut self, attribute: &Attribute) {
         let bytes = attribute.value_span.of(self.text.bytes());
-        if !(mentions(bytes, &[b"backend"]) && mentions(bytes, &[b"s3"])) {
+        if !is_backend_text(bytes) {
             return;
         }
         let reason = "`generate` is an attribute here, not a block";
@@ -347,94 +344,6 @@ fn writes_backend(text: Text<'_>, block: &lexer::Body) -> bool {
     let contents =
         block.attribute("contents").map(|contents| text.lossy(contents.value_span)).unwrap_or_default();
     path.contains("backend") || contents.contains("backend")
-}
-
-/// One unknown value under every name that decides.
-pub(super) fn computed_settings(text: Text<'_>, attribute: &Attribute, value: &Value) -> Vec<Setting> {
-    let setting = |name: &str| Setting {
-        name: name.to_owned(),
-        at: text.position(attribute.span.start),
-        span: attribute.span,
-        name_span: attribute.name_span,
-        value_span: attribute.value_span,
-        value: value.clone(),
-        via: Vec::new(),
-    };
-    IDENTIFYING.iter().map(|name| setting(name)).collect()
-}
-
-/// The lines of a heredoc, opener and marker left out; `None` for any other expression.
-pub(super) fn heredoc(text: Text<'_>, value: Span) -> Option<Span> {
-    let bytes = value.of(text.bytes());
-    let rest = bytes.strip_prefix(b"<<")?;
-    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
-    let opener = memchr::memchr(b'\n', rest)?;
-    let marker = rest.get(..opener)?.trim_ascii();
-    let start = bytes.len() - rest.len() + opener + 1;
-    let last = memchr::memrchr(b'\n', bytes).map_or(start, |at| at + 1);
-    let closed = bytes.get(last..).is_some_and(|line| line.trim_ascii() == marker);
-    (closed && last >= start).then(|| Span::new(value.start + start, value.start + last))
-}
-
-/// The s3 backends in the text of a template, with exact places. A `${…}` is for the generator, a `$${…}` for the
-/// program that reads the result, a `%{…}` may leave lines out.
-pub(super) fn template_backends(
-    file: &str,
-    text: Text<'_>,
-    region: Span,
-    kind: SourceKind,
-) -> (Vec<Source>, Vec<Problem>) {
-    let bytes = region.of(text.bytes());
-    if !mentions(bytes, &[b"backend"]) {
-        return (Vec::new(), Vec::new());
-    }
-    let (mut sources, _) = hcl::backends_in_region(file, text, region, kind);
-    let directives = mentions(bytes, &[b"%{"]);
-    let mut problems = Vec::new();
-    if let Some(error) = structure_error(text, region, &sources).filter(|_| !directives) {
-        problems.push(parse_problem(file, text, &error));
-    }
-    for source in &mut sources {
-        for setting in &mut source.settings {
-            let written = text.lossy(setting.value_span);
-            if written.contains("$${") || written.contains("%%{") {
-                let reason = "the generated file holds an expression here".to_owned();
-                let value = Value::Unknown { expression: one_line(&written), reason };
-                setting.value = without_secrets(&setting.name, value);
-            }
-        }
-        if directives && mentions(source.span.of(text.bytes()), &[b"%{"]) {
-            let reason = "a template directive decides what stands here".to_owned();
-            let unknown = Value::Unknown {
-                expression: shown_expression(&text.lossy(source.span)),
-                reason: reason.clone(),
-            };
-            let whole = Attribute {
-                name: String::new(),
-                span: source.span,
-                name_span: source.span,
-                value_span: source.span,
-            };
-            source.settings.extend(computed_settings(text, &whole, &unknown));
-            source.editability = Editability::ReportOnly(reason);
-        }
-    }
-    (sources, problems)
-}
-
-/// What HCL would refuse in the shape of a template's text; single values may be anything before they are filled in.
-fn structure_error(text: Text<'_>, region: Span, sources: &[Source]) -> Option<lexer::LexError> {
-    let top = lexer::body(text.bytes(), region);
-    let inner =
-        top.blocks_of("terraform").map(|block| block.body).chain(sources.iter().map(|source| source.body));
-    let error = inner.filter_map(|body| lexer::body(text.bytes(), body).error).next();
-    top.error.or(error)
-}
-
-/// An expression as it may be shown: not when it names an argument that holds a secret.
-pub fn shown_expression(text: &str) -> String {
-    let mut words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
-    if words.any(is_secret) { "(not shown: it names a secret)".to_owned() } else { one_line(text) }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::expression::{Scope, evaluate, one_line};
+use super::generated_text::{computed_settings, is_backend_text, shown_expression};
 use super::lexer;
-use super::terragrunt::{computed_settings, mentions, shown_expression};
 use crate::repo::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
@@ -244,8 +244,7 @@ impl Reader<'_> {
         let contents = objects(&block.value).into_iter().find_map(|object| get(object, "contents"));
         let Some(contents) = contents.filter(|contents| {
             let bytes = self.span_of(&contents.value);
-            mentions(bytes.of(self.text.bytes()), &[b"backend"])
-                && mentions(bytes.of(self.text.bytes()), &[b"s3"])
+            is_backend_text(bytes.of(self.text.bytes()))
         }) else {
             self.facts.other_generates.push(label);
             return;

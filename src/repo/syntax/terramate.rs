@@ -3,9 +3,11 @@
 //!
 //! Source of the grammar: Terramate's documentation of code generation.
 
+use super::generated_text::{
+    computed_settings, heredoc, is_backend_text, shown_expression, template_backends,
+};
 use super::hcl::{self, parse_problem};
 use super::lexer::{self, Block};
-use super::terragrunt::{computed_settings, heredoc, mentions, shown_expression, template_backends};
 use crate::repo::problem::Problem;
 use crate::repo::setting::Value;
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -102,7 +104,7 @@ fn file_backends(
         return sources;
     }
     let bytes = content.value_span.of(text.bytes());
-    if mentions(bytes, &[b"backend"]) && mentions(bytes, &[b"s3"]) {
+    if is_backend_text(bytes) {
         return vec![computed(file, text, content.span, "the backend's text is put together by Terramate")];
     }
     Vec::new()

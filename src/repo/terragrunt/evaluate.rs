@@ -149,11 +149,18 @@ impl<'a> Evaluator<'a> {
 
     fn call(&mut self, call: &FuncCall, context: &Rc<Context>) -> Val {
         let name = call.name.name.as_str();
-        if call.name.is_namespaced() || call.args.expand_final() {
+        if call.name.is_namespaced() {
             return Val::unknown(format!("only a run can tell what `{name}(…)` gives"));
         }
         self.follow(format!("{name}()"));
-        let arguments: Vec<Val> = call.args.iter().map(|argument| self.reduce(argument, context)).collect();
+        let mut arguments: Vec<Val> =
+            call.args.iter().map(|argument| self.reduce(argument, context)).collect();
+        if call.args.expand_final() {
+            match arguments.pop() {
+                Some(Val::List(items)) => arguments.extend(items),
+                _ => return Val::unknown(format!("the last argument of `{name}(…)` can't be told")),
+            }
+        }
         self.function(name, &arguments, context)
     }
 

@@ -1,4 +1,6 @@
 use super::*;
+use crate::repo::inventory::{EffectiveBackend, Engine, Knowable, LockMode};
+use crate::repo::setting::Value;
 use crate::repo::syntax::terragrunt::read_terragrunt;
 use crate::repo::text::Text;
 use proptest::prelude::*;
@@ -119,6 +121,7 @@ fn expressions_are_resolved_in_the_unit() {
         ("local.account.locals.dir", "dev"),
         ("local.account.inputs.team", "core"),
         ("merge(local.account.locals, { id = \"9\" }).id", "9"),
+        ("merge([local.map, { x = \"z\" }]...).x", "z"),
         ("local.env == \"Dev\" ? \"yes\" : \"no\"", "yes"),
         ("!(local.env != \"Dev\") && true ? \"yes\" : \"no\"", "yes"),
         ("coalesce(null, \"\", \"c\")", "c"),
@@ -285,6 +288,8 @@ fn no_merge_is_left_out_and_strange_strategies_are_unknown() {
     assert_eq!(found.unit("a").settings, []);
     assert_eq!(found.unit("a").unknown, None);
     assert_eq!(found.merged.unused, [0], "listed, never dropped");
+    let gone = text.replace("root.hcl", "gone.hcl");
+    assert_eq!(scan(&[("a/terragrunt.hcl", &gone)]).unit("a").unknown, None);
     let text = child("local.how");
     let found = scan(&[("root.hcl", ROOT), ("a/terragrunt.hcl", &text)]);
     assert_eq!(
@@ -412,6 +417,24 @@ fn a_computed_config_is_resolved_or_wholly_unknown() {
 }
 
 #[test]
+fn a_table_whose_name_is_partly_unknown_is_still_a_table() {
+    for (table, lock, mode) in [
+        ("\"locks-${get_aws_account_id()}\"", "false", LockMode::Dynamodb),
+        ("\"locks-${get_aws_account_id()}\"", "true", LockMode::Dual),
+        ("\"locks-${get_aws_account_id()}\"", "local.x", LockMode::Unknown),
+        ("\"${get_env(\"A\")}${get_env(\"B\")}\"", "true", LockMode::Unknown),
+        ("get_env(\"TABLE\")", "true", LockMode::Unknown),
+    ] {
+        let text = format!(
+            "remote_state {{\n  backend = \"s3\"\n  config = {{\n    dynamodb_table = {table}\n    use_lockfile = {lock}\n  }}\n}}\n"
+        );
+        let found = scan(&[("a/terragrunt.hcl", &text)]);
+        assert_eq!(found.effective("a").mode, mode, "{table} {lock}");
+        assert!(found.effective("a").dynamodb_table.unknown().is_some());
+    }
+}
+
+#[test]
 fn exposed_includes_are_seen() {
     let root = "locals {\n  bucket = \"shared-${path_relative_to_include()}\"\n}\n";
     let child = "include \"root\" {\n  path   = find_in_parent_folders(\"root.hcl\")\n  expose = true\n}\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket = include.root.locals.bucket\n  }\n}\n";
@@ -427,7 +450,7 @@ fn exposed_includes_are_seen() {
 fn generate_blocks_replace_each_other_by_label() {
     let generate = |label: &str, bucket: &str| {
         format!(
-            "generate \"{label}\" {{\n  path = \"backend.tf\"\n  contents = <<EOF\nterraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"${{path_relative_to_include()}}/t\"\n    use_lockfile = ${{local.lock}}\n  }}\n}}\nEOF\n}}\n"
+            "generate \"{label}\" {{\n  path = \"backend.tf\"\n  contents = <<EOF\nterraform {{\n  backend \"s3\" {{\n    bucket = \"{bucket}\"\n    key = \"${{path_relative_to_include()}}/t\"\n    use_lockfile = ${{local.lock}}\n    kms_key_id = \"$${{var.k}}\"\n  }}\n}}\nEOF\n}}\n"
         )
     };
     let root = format!("locals {{\n  lock = true\n}}\n{}", generate("backend", "parent"));
@@ -435,6 +458,7 @@ fn generate_blocks_replace_each_other_by_label() {
     assert_eq!(found.text("a", "bucket"), "parent");
     assert_eq!(found.text("a", "key"), "a/t");
     assert_eq!(found.value("a", "use_lockfile"), Some(&Value::Bool(true)));
+    assert_eq!(found.reason("a", "kms_key_id"), "the generated file holds an expression here");
     assert_eq!(found.effective("a").mode, LockMode::Lockfile);
     let child = format!("{CHILD}locals {{\n  lock = false\n}}\n{}", generate("backend", "own"));
     let found = scan(&[("root.hcl", &root), ("a/terragrunt.hcl", &child)]);
@@ -456,6 +480,17 @@ fn remote_state_counts_over_a_generated_block() {
     let found = scan(&[("root.hcl", &root), ("a/terragrunt.hcl", CHILD)]);
     assert_eq!(found.unit("a").problems, [""; 0]);
     assert_eq!(found.effective("a").mode, LockMode::Dynamodb);
+}
+
+#[test]
+fn a_directive_in_a_generated_backend_makes_the_unit_unknown() {
+    let root = "generate \"b\" {\n  path = \"b.tf\"\n  contents = <<EOF\nterraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    %{ if local.lock }\n    dynamodb_table = \"t\"\n    %{ endif }\n  }\n}\nEOF\n}\n";
+    let found = scan(&[("root.hcl", root), ("a/terragrunt.hcl", CHILD)]);
+    assert_eq!(
+        found.unit("a").unknown.as_deref(),
+        Some("root.hcl:5:3: a template directive decides what stands here")
+    );
+    assert_eq!(found.effective("a").mode, LockMode::Unknown);
 }
 
 #[test]

@@ -321,13 +321,16 @@ pub fn of_pin(tool: Tool, pin: &Pin, allowed: &Ranges, what: &str) -> (VersionVe
     }
 }
 
-/// The topmost part of a set in which every release is alike: able, or not.
+/// The topmost part of a set in which every release is alike: able, or not. Releases that deserve a word are left
+/// out where there are newer ones.
 fn newest(tool: Tool, set: &Ranges) -> Ranges {
     let known = known(tool);
     let set = set.and(&Ranges::of(known.exists)).top();
-    let able = set.and(&Ranges::of(known.able));
-    let unable = set.minus(&Ranges::of(known.able));
-    if able.top().lowest() > unable.top().lowest() { able.top() } else { unable.top() }
+    let able = set.and(&Ranges::of(known.able)).top();
+    let unable = set.minus(&Ranges::of(known.able)).top();
+    let top = if able.lowest() > unable.lowest() { able } else { unable };
+    let plain = known.mind.iter().fold(top.clone(), |left, (range, _)| left.minus(&Ranges::of(&[*range])));
+    if plain.is_empty() { top } else { plain }
 }
 
 #[cfg(test)]
@@ -424,6 +427,8 @@ mod tests {
         let reason = verdict(Terraform, "1.10.5").1;
         assert!(reason.contains("1.10.x has it as experimental") && !reason.contains("Object Lock"));
         assert!(!verdict(Terraform, ">= 1.11").1.contains("experimental"));
+        assert!(verdict(Terraform, "1.10").1.contains("1.10.x has it as experimental"));
+        assert!(!verdict(Terraform, "latest").1.contains("experimental"));
         assert!(verdict(OpenTofu, "1.10.1").1.contains("without the encryption header"));
         assert_eq!(
             verdict(Terragrunt, ">= 0.82.4").1.split(", which").next().unwrap(),

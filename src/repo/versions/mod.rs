@@ -12,7 +12,8 @@
 //!    a run of its own. A pin that `required_version` refuses belongs to another root module and is passed over.
 //! 4. All counted pins able: can. All unable: can't. They disagree: admits older. A pin that can't be read
 //!    decides nothing: with an able one it is unknown, unless `required_version` is there and admits older.
-//! 5. An exact version, a line (`1.11`) and `latest` say which release runs; a range (`^1.3`) only which may run.
+//! 5. An exact version, a line (`1.11`) and `latest` say which release runs; a range (`>= 1.3`) only which may
+//!    run, except where it is given to an action that takes the newest release of it (`setup-terraform: ~1`).
 //! 6. Terragrunt's own pins are judged the same way, and the worse of the two verdicts is the root module's.
 //!    The caller leaves them out where Terragrunt does not run the root module.
 
@@ -173,7 +174,7 @@ fn judge_tool(tool: Tool, requirement: &Requirement, pins: &[&VersionPin]) -> (V
     let mut judged = Vec::new();
     for pin in counted(tool, pins) {
         let what = format!("{} `{}` ({})", pin.origin, pin.text.trim(), pin.place);
-        match read_pin(tool, &pin.text) {
+        match read(pin) {
             Err(why) => {
                 judged.push((VersionVerdict::Unknown, format!("{} ({}): {why}", pin.origin, pin.place)));
             }
@@ -208,6 +209,16 @@ fn judge_tool(tool: Tool, requirement: &Requirement, pins: &[&VersionPin]) -> (V
     }
 }
 
+/// Reads a pin. setup-terraform and setup-opentofu install the newest release that a range admits (their READMEs),
+/// and inputs of reusable workflows are handed on to them.
+fn read(pin: &VersionPin) -> Result<Pin, String> {
+    let takes_newest = pin.origin.starts_with("setup-") || pin.origin == "ci-input";
+    Ok(match read_pin(pin.tool, &pin.text)? {
+        Pin::AnyOf(set) if takes_newest => Pin::Newest(set),
+        other => other,
+    })
+}
+
 /// Pins of one program that say what runs: of each kind those with the nearest scope.
 fn counted<'a>(tool: Tool, pins: &[&'a VersionPin]) -> Vec<&'a VersionPin> {
     let of_tool: Vec<_> =
@@ -238,7 +249,10 @@ fn pin_evidence(pin: &VersionPin) -> VersionEvidence {
         text: pin.text.clone(),
         origin: pin.origin.to_owned(),
         place: pin.place.clone(),
-        verdict: verdict(pin.tool, &pin.text).0,
+        verdict: match read(pin) {
+            Ok(read) => of_pin(pin.tool, &read, &Ranges::all(), "").0,
+            Err(_) => VersionVerdict::Unknown,
+        },
     }
 }
 

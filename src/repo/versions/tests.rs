@@ -73,7 +73,11 @@ fn an_exact_pin_says_what_really_runs() {
     assert_eq!(judged(&[">= 1.5"], &[terraform(".terraform-version", ".", "1.11.4")]), Can);
     assert_eq!(judged(&[">= 1.5"], &[terraform(".terraform-version", ".", "1.9.8")]), Cannot);
     assert_eq!(judged(&[], &[terraform(".terraform-version", ".", "1.11.4")]), Can);
-    assert_eq!(judged(&[">= 1.5"], &[terraform("setup-terraform", ".", "^1.3")]), AdmitsOlder);
+    assert_eq!(judged(&[">= 1.5"], &[terraform("setup-terraform", ".", "^1.3")]), Can);
+    assert_eq!(judged(&[], &[terraform("setup-terraform", ".", "~1")]), Can);
+    assert_eq!(judged(&["~> 1.5, < 1.9"], &[terraform("setup-terraform", ".", "~1")]), Cannot);
+    assert_eq!(judged(&[], &[terraform("setup-terraform", ".", ">=1.5 <1.10")]), Cannot);
+    assert_eq!(judged(&[">= 1.5"], &[terraform(".terraform-version", ".", "^1.3")]), AdmitsOlder);
     assert_eq!(judged(&[">= 1.5"], &[terraform("setup-terraform", ".", "~1.11.0")]), Can);
     // The program enforces its constraint, whatever is pinned.
     assert_eq!(judged(&[">= 1.11"], &[terraform(".terraform-version", ".", "1.9.8")]), Can);

@@ -4,14 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Reads code with CDKTF's name behind it, where it moves no offset.
 fn read<'t>(file: &str, code: &'t str) -> Vec<(Source, &'t str)> {
-    let sources = read_cdktf_source(file, Text::new(code.as_bytes()));
+    let named = format!("{code}\n{} cdktf", if file.ends_with(".py") { "#" } else { "//" });
+    let sources = read_cdktf_source(file, Text::new(named.as_bytes()));
     sources
         .into_iter()
-        .map(|source| {
-            let whole = at(code, source.span);
-            (source, whole)
-        })
+        .map(|source| (source.clone(), code.get(source.span.start..source.span.end).unwrap_or(code)))
         .collect()
 }
 
@@ -154,6 +153,43 @@ fn configuration_from_elsewhere_is_unknown_and_not_absent() {
 }
 
 #[test]
+fn overrides_of_the_backend_are_settings() {
+    let found = |file: &str, code: &str| -> Vec<(String, Value)> {
+        let source = one(file, code);
+        source.settings.into_iter().map(|setting| (setting.name, setting.value)).collect()
+    };
+    let lock = |value| vec![("key".to_owned(), text("k")), ("use_lockfile".to_owned(), value)];
+    let ts =
+        "new S3Backend(this, { key: 'k' });\nthis.addOverride('terraform.backend.s3.use_lockfile', true);";
+    assert_eq!(found("a.ts", ts), lock(Value::Bool(true)));
+    let py =
+        "b = S3Backend(self, key='k')\nb.add_override(\"use_lockfile\", True)\nx.add_override('tags', True)";
+    assert_eq!(found("a.py", py), lock(Value::Bool(true)));
+    let go = "NewS3Backend(s, &S3BackendConfig{Key: jsii.String(\"k\")})\n\
+              s.AddOverride(jsii.String(\"terraform.backend.s3.use_lockfile\"), on)";
+    assert_eq!(found("a.go", go), lock(unknown("on".into(), "a name in code")));
+    // Without a backend in the file; commented out; half written.
+    assert_eq!(
+        found("a.ts", "s.addOverride('terraform.backend.s3.dynamodb_table', 't')"),
+        vec![("dynamodb_table".to_owned(), text("t"))]
+    );
+    assert_eq!(read("a.ts", "// s.addOverride('terraform.backend.s3.dynamodb_table', 't')"), vec![]);
+    assert_eq!(read("a.ts", "s.addOverride('terraform.backend.s3.dynamodb_table'"), vec![]);
+    assert_eq!(read("a.ts", "s.addOverride('terraform.backend.s3.', 't')"), vec![]);
+}
+
+#[test]
+fn another_programs_s3_backend_is_no_source() {
+    let code = "import { S3Backend } from './storage';\nnew S3Backend({ bucket: 'b' });";
+    assert_eq!(read_cdktf_source("a.ts", Text::new(code.as_bytes())), vec![]);
+    let code = code.replace("./storage", "cdktf");
+    assert_eq!(read_cdktf_source("a.ts", Text::new(code.as_bytes())).len(), 1);
+    assert!(
+        names_cdktf(b"using HashiCorp.Cdktf;") && names_cdktf(b"from 'cdktn'") && !names_cdktf(b"cdk tf")
+    );
+}
+
+#[test]
 fn readers_have_their_own_kind() {
     let source =
         one("a.ts", "new DataTerraformRemoteStateS3(this, 'net', { bucket: 'b', dynamodbTable: 't' })");
@@ -202,20 +238,20 @@ proptest! {
         words in proptest::collection::vec(
             proptest::sample::select(vec![
                 "S3Backend(", "this", ",", "{", "}", "(", ")", "bucket", "key", ":", "=", ".", "'a'", "\"", "`", "${",
-                "'''", "//", "/*", "#", "\n", "...", "**", "@", "$", "f", "\\", "jsii.String(", "é", "1",
+                "'''", "//", "/*", "#", "\n", "...", "**", "@", "$", "f", "\\", "jsii.String(", "é", "1", "addOverride(", "'use_lockfile',",
             ]),
             0..40,
         ),
         python in any::<bool>(),
     ) {
-        let mut code = b"S3Backend(".to_vec();
+        let mut code = b"cdktf S3Backend(".to_vec();
         code.extend_from_slice(words.concat().as_bytes());
         code.extend(bytes);
         let file = if python { "a.py" } else { "a.ts" };
         for source in read_cdktf_source(file, Text::new(&code)) {
             prop_assert!(source.span.contains(source.body) && source.span.end <= code.len());
             for setting in &source.settings {
-                prop_assert!(source.span.contains(setting.span), "{source:?}");
+                prop_assert!(setting.span.end <= code.len(), "{source:?}");
                 prop_assert!(setting.span.contains(setting.value_span) && setting.span.contains(setting.name_span));
             }
         }

@@ -252,6 +252,8 @@ fn generate_blocks_that_write_no_backend_keep_their_label() {
         "<<EOF\nterraform {\n  backend \"gcs\" {\n  }\n}\nEOF",
         "<<EOF\n# backend \"s3\" {}\nEOF",
         "\"\"",
+        "\"some words about a backend\"",
+        "<<EOF\n#!/bin/sh\necho 'backend' {\nEOF",
         "\"provider \\\"aws\\\" {}\"",
         "file(\"provider.tf\")",
     ] {
