@@ -154,6 +154,10 @@ fn shadowed_ignored_and_generated_places_are_marked() {
     };
     let expected = |name| -> BTreeSet<String> { array(&EXPECTED, name).iter().map(word).collect() };
     let shadowed = marked(&|source| source["shadowed"] == true);
+    // Where Terraform stops, nothing wins; which block is listed as shadowed there says nothing.
+    let stopped: Vec<String> = array(&EXPECTED, "problems").iter().map(|problem| word(&problem[0])).collect();
+    let shadowed: BTreeSet<String> =
+        shadowed.into_iter().filter(|file| !stopped.contains(&dir(&json!(file)))).collect();
     assert_eq!(expected("shadowed"), shadowed);
     let ignored = marked(&|source| source["git_ignored"] == true);
     assert_eq!(expected("git_ignored"), ignored);
@@ -248,8 +252,23 @@ fn versions_and_their_evidence() {
     }
     for expected in array(&EXPECTED, "evidence") {
         let versions = &root(&word(&expected[0]))["versions"];
-        if !array(versions, "evidence").iter().any(|evidence| evidence["text"] == expected[1]) {
+        let found = array(versions, "evidence").iter().any(|evidence| {
+            evidence["text"] == expected[1] && (expected[2].is_null() || evidence["verdict"] == expected[2])
+        });
+        if !found {
             wrong.push(format!("{expected} is missing in {versions}"));
+        }
+    }
+    // A version manager's file holds for its own directory and what is below it.
+    for root in array(&MONOREPO.json, "roots") {
+        let path = word(&root["path"]);
+        for evidence in array(&root["versions"], "evidence") {
+            let file = word(&evidence["place"]["file"]);
+            let local = [".terraform-version", ".opentofu-version", ".tool-versions", "mise.toml"];
+            let pinned = local.iter().any(|name| file.ends_with(name));
+            if pinned && !Path::new(&path).starts_with(dir(&evidence["place"]["file"])) {
+                wrong.push(format!("{path}: {file} does not hold there"));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -433,7 +433,7 @@ fn syntax() -> Vec<Case> {
                 ("main.tf~", ignored.clone()),
                 ("#main.tf#", ignored.clone()),
                 ("main.tf.bak", ignored.clone()),
-                ("x.tofu", ignored.clone()),
+                ("main.tf.tofu~", ignored.clone()),
                 (".x_override.tf", ignored.clone()),
                 ("override.tf.disabled", ignored.clone()),
                 ("myoverride.txt", ignored.clone()),
@@ -473,7 +473,10 @@ fn syntax() -> Vec<Case> {
         case(
             "another file is broken",
             Kind::Refused,
-            &[("main.tf", s3("a", table)), ("vars.tf", "variable \"x\" {\n".into())],
+            &[
+                ("main.tf", s3("a", table)),
+                ("versions.tf", "terraform {\n  required_version = \">= 1.0\"\n".into()),
+            ],
         ),
     ]
 }
@@ -560,8 +563,14 @@ fn ask_scan(dir: &Path) -> (Vec<Backend>, Value, Value) {
     (backends, scan.json["problems"].clone(), scan.json)
 }
 
-/// Whether scan gives the directory's backends to OpenTofu alone.
-fn for_opentofu(scan: &Value) -> bool {
+/// Whether scan says of every backend that it can't be told: that is no "clean".
+fn all_unknown(backends: &[Backend]) -> bool {
+    !backends.is_empty() && backends.iter().all(|backend| backend.mode == "unknown")
+}
+
+/// Whether scan gives the directory's backends to OpenTofu alone: references in a block are an error to
+/// Terraform and none to OpenTofu.
+fn only_opentofu(scan: &Value) -> bool {
     let backends = scan["roots"][0]["backends"].as_array();
     backends.is_some_and(|all| !all.is_empty() && all.iter().all(|backend| backend["engine"] == "opentofu"))
 }
@@ -618,8 +627,7 @@ fn scan_agrees_with_terraform_init() {
             Verdict::NotS3(what) if !backends.is_empty() => {
                 wrong.push(format!("{}: terraform uses {what}, scan says {backends:?}", case.name));
             }
-            // A block with references is OpenTofu's alone: that says it, too.
-            Verdict::Refused(stderr) if no_problems && !(backends.is_empty() && for_opentofu(&whole)) => {
+            Verdict::Refused(stderr) if no_problems && !only_opentofu(&whole) && !all_unknown(&backends) => {
                 wrong.push(format!(
                     "{}: terraform refuses, scan reports no problem\n  {}\n  scan {}",
                     case.name,
