@@ -7,5 +7,7 @@ mod flag_change;
 mod fmt_lines;
 mod insert;
 mod item;
+pub mod phase;
+pub mod plan;
 mod remove;
 mod spell;
