@@ -14,6 +14,7 @@
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`policy`] | who may do what to an object: policy documents and their evaluation | nothing of the others |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
+//! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
 //! One direction, no way back: nobody knows `cli`, `repo` and `policy` know nothing of each other.
@@ -22,6 +23,7 @@
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 
 pub mod cli;
+pub mod config;
 pub mod finding;
 pub mod migrate;
 pub mod policy;

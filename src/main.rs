@@ -1,3 +1,7 @@
-//! Arguments in, exit code out.
+//! Arguments in, exit code out. Everything else is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lockshift::cli::run(std::env::args_os())
+}

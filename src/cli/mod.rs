@@ -1,1 +1,126 @@
-//! One file per command: arguments, and the few lines that join the rooms below.
+//! One file per command: arguments, and the few lines that join the rooms below. The only room that prints, reads
+//! the environment and knows exit codes.
+
+mod completions;
+mod explain;
+mod fail_on;
+mod failure;
+mod man;
+mod output;
+mod progress;
+mod scan;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use output::{Colour, Terminal};
+
+/// What `--help` says of exit codes; the same for every command.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  everything was read, and no finding reaches --fail-on
+  1  findings reach --fail-on
+  2  could not run: usage, configuration, nothing to look at
+  3  something could not be read or judged, and no finding decides otherwise";
+
+/// What a bare `lockshift` says: where to go next.
+const WELCOME: &str = "\
+Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own lockfile.
+
+  lockshift scan          what every root module here really uses
+  lockshift explain       all rules; `lockshift explain ID` says what to do about one
+  lockshift --help        everything else
+";
+
+/// Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own lockfile.
+#[derive(Debug, Parser)]
+#[command(name = "lockshift", version, after_help = EXIT_CODES)]
+struct Cli {
+    /// When to colour the output. NO_COLOR and CLICOLOR_FORCE are respected.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Colour,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Scan(scan::Args),
+    Explain(explain::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// How a command ended that could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// All was read, and nothing reaches `--fail-on`.
+    Clean,
+    /// Findings reach it.
+    Findings,
+    /// Something could not be read or judged.
+    Unjudged,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        ExitCode::from(match outcome {
+            Outcome::Clean => 0,
+            Outcome::Findings => 1,
+            Outcome::Unjudged => 3,
+        })
+    }
+}
+
+/// The exit code of everything that could not run.
+const COULD_NOT_RUN: u8 = 2;
+
+/// Runs the command that `args` (the program's name first) ask for. All errors are printed here and nowhere else.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let wanted = Colour::wanted_by(&args);
+    let parsed = command().color(wanted.into()).try_get_matches_from(args);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        // clap's own errors, and help and version, which it hands over as errors.
+        Err(error) => {
+            // A closed pipe leaves nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
+        }
+    };
+    let terminal = Terminal::new(cli.color);
+    let Some(command) = cli.command else {
+        // Never 0: a pipeline whose arguments came out empty must not look as if it had checked anything.
+        output::to_stderr(WELCOME);
+        return ExitCode::from(COULD_NOT_RUN);
+    };
+    let ran = match command {
+        Command::Scan(args) => scan::run(&args, terminal),
+        Command::Explain(args) => explain::run(&args, terminal),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    };
+    match ran {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            output::to_stderr(&failure.shown(terminal.colour_stderr));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
+/// The whole command line as clap knows it: help, completions and the man page come from this one table.
+fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound() {
+        super::command().debug_assert();
+    }
+}

@@ -1,6 +1,7 @@
 //! Facts: what one file says by itself, before anything is merged. Reading a file is a pure function from its
 //! bytes to these; merging ([`super::inventory`]) is a pure function from these to the inventory.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -115,6 +116,24 @@ pub struct TerragruntFacts {
     pub pins: Vec<VersionPin>,
     /// Whether the file has a `terraform { source = … }` block: then it is a unit, not only a parent.
     pub has_terraform_source: bool,
+    /// That source's expression, as written.
+    pub terraform_source: Option<String>,
+    /// The expression of `inputs`, as written: other files may read it.
+    pub inputs: Option<String>,
+    /// Labels of `generate` blocks without an s3 backend: they replace a parent's block with the same label.
+    pub other_generates: Vec<String>,
+    /// `extra_arguments` blocks that hand `-backend-config`, `-lock=false` and the like to Terraform.
+    pub extra_arguments: Vec<Call>,
+    /// The whole text of expressions that only a unit can resolve, by where their value begins in the file. An
+    /// expression for `backend` itself stands under the first byte of its `remote_state`.
+    pub expressions: BTreeMap<usize, String>,
+}
+
+impl TerragruntFacts {
+    /// Whether the file says nothing that matters here.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One `include` block of a Terragrunt file.
@@ -124,7 +143,8 @@ pub struct Include {
     pub label: String,
     /// The path expression as written.
     pub path: String,
-    /// `merge_strategy` when it is a literal (`no_merge`, `shallow`, `deep`).
+    /// `merge_strategy`: its text when it is a literal (`no_merge`, `shallow`, `deep`), else the expression as
+    /// written; absent means `shallow`.
     pub merge_strategy: Option<String>,
     /// Where.
     pub place: Place,

@@ -376,6 +376,15 @@ pub struct SharedVarFile {
     pub place: Place,
 }
 
+/// How a file that was read can be opened again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// The path to open it by.
+    pub os_path: std::path::PathBuf,
+    /// Where it leads when it is a link: an edit is made there, once.
+    pub link_target: Option<String>,
+}
+
 /// Everything that scanning found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Inventory {
@@ -398,6 +407,9 @@ pub struct Inventory {
     /// Every source with its spans, for planning edits. Not part of the JSON form.
     #[serde(skip)]
     pub sources: Vec<Source>,
+    /// Files that hold sources, by shown path. Not part of the JSON form.
+    #[serde(skip)]
+    pub files: BTreeMap<String, SourceFile>,
     /// Inline ignores. Not part of the JSON form: they show in the findings.
     #[serde(skip)]
     pub ignores: Vec<super::facts::InlineIgnore>,

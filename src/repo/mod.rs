@@ -1,16 +1,24 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
+pub mod class;
 pub mod facts;
 mod habits;
 pub mod inventory;
+pub mod merge;
+pub mod owners;
 pub mod partial;
 mod pattern;
 pub mod problem;
+pub mod read;
 pub mod root_module;
 mod script_paths;
+pub mod scan;
 pub mod setting;
+pub mod shown;
 pub mod source;
 pub mod syntax;
+pub mod terragrunt;
 pub mod text;
+pub mod versions;
 pub mod walk;

@@ -217,6 +217,11 @@ impl Settings<'_> {
         })
     }
 
+    /// Whether the argument is written at all, be it as `null`.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.merged.iter().any(|(_, setting)| setting.name == name)
+    }
+
     /// A text argument: `null` and `""` count as unset.
     pub fn text(&self, name: &str) -> Knowable<String> {
         match self.value(name) {
@@ -229,6 +234,14 @@ impl Settings<'_> {
             Some(Value::Unknown { expression, reason }) => {
                 Knowable::Unknown(format!("{expression}: {reason}"))
             }
+        }
+    }
+
+    /// The lock table: `dynamodb_table`, or its old name `lock_table` that Terragrunt still takes.
+    pub fn table(&self) -> Knowable<String> {
+        match self.text("dynamodb_table") {
+            Knowable::Absent => self.text("lock_table"),
+            table => table,
         }
     }
 
@@ -291,21 +304,42 @@ pub fn effective(
     let texts: Vec<&Source> = layers.iter().filter_map(|index| sources.get(*index)).collect();
     let merged = merge(&texts);
     let settings = Settings { merged: &merged, scope };
-    let table = match settings.text("dynamodb_table") {
-        Knowable::Absent => settings.text("lock_table"),
-        table => table,
-    };
-    let use_lockfile = settings.boolean("use_lockfile");
+    backend_of(&settings, source_refs(sources, layers, shadowed), config, engine)
+}
+
+/// What settings that are merged already come to.
+pub fn backend_of(
+    settings: &Settings<'_>,
+    sources: Vec<SourceRef>,
+    config: Vec<String>,
+    engine: Engine,
+) -> EffectiveBackend {
+    let (bucket, key) = (settings.text("bucket"), settings.text("key"));
+    let mut table = settings.table();
+    let mut use_lockfile = settings.boolean("use_lockfile");
+    // `init` needs a bucket and a key. Where one is missing, the rest comes from somewhere that was not seen, and
+    // a lock setting may come with it.
+    if bucket == Knowable::Absent || key == Knowable::Absent {
+        let missing = if bucket == Knowable::Absent { "bucket" } else { "key" };
+        let why = format!(
+            "partial configuration: no `{missing}` here, the rest is given somewhere that was not found"
+        );
+        if table == Knowable::Absent && !settings.is_set("dynamodb_table") {
+            table = Knowable::Unknown(why.clone());
+        }
+        if use_lockfile == Knowable::Absent && !settings.is_set("use_lockfile") {
+            use_lockfile = Knowable::Unknown(why);
+        }
+    }
     let endpoint = ["endpoints.s3", "endpoint"]
         .iter()
         .map(|name| settings.text(name))
         .find(|value| *value != Knowable::Absent)
         .unwrap_or_default();
-    let refs = layers.iter().map(|index| (*index, false)).chain(shadowed.iter().map(|index| (*index, true)));
     EffectiveBackend {
         mode: LockMode::of(&table, &use_lockfile),
-        bucket: settings.text("bucket"),
-        key: settings.text("key"),
+        bucket,
+        key,
         region: settings.text("region"),
         dynamodb_table: table,
         use_lockfile,
@@ -313,12 +347,18 @@ pub fn effective(
         endpoint,
         backend_config: config,
         engine: if engine == Engine::Any && settings.has_references() { Engine::OpenTofu } else { engine },
-        sources: refs.filter_map(|(index, shadowed)| source_ref(sources, index, shadowed)).collect(),
+        sources,
     }
 }
 
+/// How an effective backend names its sources: those that count, then those that are hidden.
+pub fn source_refs(sources: &[Source], layers: &[usize], shadowed: &[usize]) -> Vec<SourceRef> {
+    let refs = layers.iter().map(|index| (*index, false)).chain(shadowed.iter().map(|index| (*index, true)));
+    refs.filter_map(|(index, shadowed)| source_ref(sources, index, shadowed)).collect()
+}
+
 /// How an effective backend names one of its sources.
-pub fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<SourceRef> {
+fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<SourceRef> {
     let source = sources.get(index)?;
     Some(SourceRef {
         file: source.place.file.clone(),

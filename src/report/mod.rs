@@ -1,1 +1,96 @@
 //! Output: one file per format. Sees findings and the inventory, never files or the network.
+//!
+//! Every format gets the same [`ScanReport`]; what more than one of them says stands in [`words`] (making text from
+//! files safe to show), [`totals`] (counting) and [`group`] (`--by`). A new format is one file and one line here.
+
+pub mod csv;
+pub mod github;
+pub mod group;
+pub mod json;
+pub mod markdown;
+mod palette;
+pub mod sarif;
+pub mod summary;
+pub mod table;
+mod table_sections;
+pub mod totals;
+pub mod words;
+
+#[cfg(test)]
+mod sample;
+
+use std::collections::BTreeSet;
+
+use crate::finding::{Finding, Severity};
+use crate::repo::facts::LockTable;
+use crate::repo::inventory::{Inventory, Reader, Summary, Unattributed};
+use crate::repo::problem::Problem;
+use crate::repo::text::Place;
+
+/// Version of the JSON form. A name that goes or changes its meaning raises it; a new name does not.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that a format may say of one scan.
+#[derive(Debug, Clone)]
+pub struct ScanReport<'a> {
+    /// What was found in the repository.
+    pub inventory: &'a Inventory,
+    /// What the rules say of it, sorted; ignored findings carry their reason.
+    pub findings: &'a [Finding],
+    /// Counts over the inventory.
+    pub summary: Summary,
+}
+
+impl<'a> ScanReport<'a> {
+    /// A report over an inventory and its findings.
+    pub fn new(inventory: &'a Inventory, findings: &'a [Finding]) -> Self {
+        Self { inventory, findings, summary: inventory.summary() }
+    }
+
+    /// Findings that count: those that nobody ignored.
+    pub fn open(&self) -> impl Iterator<Item = &'a Finding> {
+        self.findings.iter().filter(|finding| finding.ignored.is_none())
+    }
+
+    /// Places where a finding stands that counts: what is listed beside the findings leaves these out, so that
+    /// nothing is said twice.
+    fn said(&self) -> BTreeSet<&'a Place> {
+        self.open().map(|finding| &finding.place).collect()
+    }
+
+    /// Sources without a root module that no finding speaks of (the rule can be switched off; they stay listed).
+    pub fn unsaid_sources(&self) -> impl Iterator<Item = &'a Unattributed> {
+        let said = self.said();
+        self.inventory.unattributed.iter().filter(move |source| !said.contains(&source.place))
+    }
+
+    /// Readers that no finding speaks of.
+    pub fn unsaid_readers(&self) -> impl Iterator<Item = &'a Reader> {
+        let said = self.said();
+        self.inventory.readers.iter().filter(move |reader| !said.contains(&reader.place))
+    }
+
+    /// Lock tables in code that no finding speaks of.
+    pub fn unsaid_tables(&self) -> impl Iterator<Item = &'a LockTable> {
+        let said = self.said();
+        self.inventory.lock_tables.iter().filter(move |table| !said.contains(&table.place))
+    }
+
+    /// Problems that hide something. What Terraform would refuse is a finding of its own, and is said there.
+    pub fn unread(&self) -> impl Iterator<Item = &'a Problem> {
+        self.inventory.problems.iter().filter(|problem| problem.kind.hides_something())
+    }
+}
+
+/// What a format needs to know of a rule. The registry itself stays unknown here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleText<'a> {
+    /// Kebab-case id.
+    pub id: &'a str,
+    /// Severity when nothing is configured.
+    pub severity: Severity,
+    /// One line.
+    pub summary: &'a str,
+    /// The whole page, in Markdown.
+    pub page: &'a str,
+}

@@ -1,1 +1,198 @@
-//! The registry of rules: each rule is one file that can be read whole, with its page in `docs/rules`.
+//! The registry of rules. A family of rules is one file that can be read whole, each rule has its page in
+//! `docs/rules`. Rules see the merged inventory and nothing else: no file, no network, no clock.
+//!
+//! A new rule touches three places: its family's file, one line in `ALL`, its page.
+
+mod access;
+mod apply;
+mod automation;
+mod ignores;
+mod merging;
+mod modes;
+mod parts;
+mod problems;
+mod readers;
+mod settings;
+mod states;
+#[cfg(test)]
+mod testing;
+mod versions;
+
+use crate::finding::{Finding, Severity};
+use crate::repo::inventory::Inventory;
+use crate::repo::text::Place;
+
+pub use apply::check;
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Kebab-case id: what findings, ignores and `explain` call it.
+    pub id: &'static str,
+    /// The severity that its findings have, save where the rule's page says otherwise.
+    pub severity: Severity,
+    /// What it says, in one line.
+    pub summary: &'static str,
+    /// Its page, in Markdown.
+    pub page: &'static str,
+    /// Who makes its findings.
+    pub check: Check,
+}
+
+/// Who makes a rule's findings.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// A pure function over the inventory.
+    Inventory(fn(&Inventory) -> Vec<Finding>),
+    /// [`check`] itself, while it applies ignores.
+    Applying,
+    /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
+    Unread,
+}
+
+impl Rule {
+    /// A finding of this rule, at its own severity.
+    fn finding(&self, subject: impl Into<String>, place: Place, message: impl Into<String>) -> Finding {
+        Finding {
+            rule: self.id.to_owned(),
+            severity: self.severity,
+            subject: subject.into(),
+            place,
+            message: message.into(),
+            help: None,
+            ignored: None,
+        }
+    }
+}
+
+/// Every rule, by id. A test holds the order.
+static ALL: &[&Rule] = &[
+    &problems::BACKEND_AND_CLOUD,
+    &merging::CHILD_MODULE_BACKEND,
+    &settings::DEPRECATED_SETTING,
+    &modes::DUAL_LOCKING,
+    &problems::DUPLICATE_BACKEND,
+    &modes::DYNAMODB_ONLY,
+    &problems::ENCRYPTED,
+    &settings::ENDPOINT_UNPROVEN,
+    &merging::ENGINES_DIFFER,
+    &automation::FORCE_UNLOCK_IN_AUTOMATION,
+    &settings::GENERATED_COPY,
+    &merging::GIT_IGNORED_SOURCE,
+    &access::GRANT_ON_LOCK_TABLE,
+    &ignores::IGNORE_EXPIRED,
+    &ignores::IGNORE_UNKNOWN_RULE,
+    &ignores::IGNORE_UNUSED,
+    &ignores::IGNORE_WITHOUT_REASON,
+    &modes::INCOMPLETE_BACKEND,
+    &automation::INIT_WITHOUT_RECONFIGURE,
+    &problems::INVALID_VALUE,
+    &automation::LOCK_DISABLED_IN_CI,
+    &access::LOCK_TABLE_IN_CODE,
+    &merging::MIXED_BACKEND_CONFIG,
+    &modes::NO_LOCKING,
+    &merging::OVERRIDE_UNSET,
+    &problems::PARSE_ERROR,
+    &versions::QUOTED_BOOLEAN_TERRAGRUNT,
+    &readers::READER_NAMES_TABLE,
+    &states::SHARED_STATE,
+    &automation::SHARED_VAR_FILE,
+    &states::SPLIT_LOCKING,
+    &access::STATE_GRANT_WITHOUT_LOCK,
+    &merging::STILL_DUAL,
+    &problems::SYMLINK_LOOP,
+    &problems::TOO_LARGE,
+    &settings::UNATTRIBUTED_SOURCE,
+    &problems::UNREADABLE,
+    &modes::UNRESOLVED_SETTING,
+    &versions::VERSION_TOO_OLD,
+    &versions::VERSION_UNPROVEN,
+];
+
+/// Every rule, sorted by id.
+pub fn all() -> &'static [&'static Rule] {
+    ALL
+}
+
+/// The rule with this id.
+pub fn find(id: &str) -> Option<&'static Rule> {
+    ALL.iter().find(|rule| rule.id == id).copied()
+}
+
+/// The id that was probably meant.
+pub fn suggest(id: &str) -> Option<&'static str> {
+    // Nobody means an id that is several times as long as the longest; comparing costs its length squared.
+    let word: String = id.trim().to_lowercase().replace('_', "-").chars().take(64).collect();
+    let ids: Vec<&'static str> = ALL.iter().map(|rule| rule.id).collect();
+    similar::get_close_matches(word.as_str(), &ids, 1, 0.7).first().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+    use crate::repo::problem::ProblemKind;
+
+    #[test]
+    fn ids_are_kebab_case_unique_and_sorted() {
+        let ids: Vec<&str> = all().iter().map(|rule| rule.id).collect();
+        let sorted: Vec<&str> = ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        assert_eq!(ids, sorted);
+        for id in ids {
+            assert!(id.split('-').all(|word| !word.is_empty()), "{id}");
+            assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{id}");
+        }
+    }
+
+    #[test]
+    fn every_rule_has_its_own_page_and_every_page_a_rule() {
+        for rule in all() {
+            let mut lines = rule.page.lines();
+            assert_eq!(lines.next(), Some(format!("# {}", rule.id).as_str()));
+            let length = rule.page.lines().count();
+            assert!((12..=45).contains(&length), "{}: {length} lines", rule.id);
+            for heading in ["## Example", "## Fix", "## When to ignore"] {
+                assert!(rule.page.lines().any(|line| line == heading), "{}: no `{heading}`", rule.id);
+            }
+            assert!(rule.summary.len() <= 100 && !rule.summary.ends_with('.'), "{}", rule.id);
+        }
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+        let mut files = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let id = name.strip_suffix(".md").unwrap();
+            assert!(find(id).is_some(), "docs/rules/{name} has no rule");
+            files += 1;
+        }
+        assert_eq!(files, all().len());
+    }
+
+    #[test]
+    fn every_kind_of_problem_has_a_page() {
+        for kind in [
+            ProblemKind::Unreadable,
+            ProblemKind::ParseError,
+            ProblemKind::Encrypted,
+            ProblemKind::SymlinkLoop,
+            ProblemKind::TooLarge,
+            ProblemKind::DuplicateBackend,
+            ProblemKind::BackendAndCloud,
+            ProblemKind::InvalidValue,
+        ] {
+            let rule = find(kind.id()).unwrap();
+            assert_eq!(matches!(rule.check, Check::Unread), kind.hides_something(), "{}", rule.id);
+            assert_eq!(problems::rule_of(kind).id, kind.id());
+        }
+    }
+
+    #[test]
+    fn near_misses_are_suggested_and_far_ones_not() {
+        assert_eq!(suggest("dynamo-db-only"), Some("dynamodb-only"));
+        assert_eq!(suggest("No_Locking"), Some("no-locking"));
+        assert_eq!(suggest("something-else-entirely"), None);
+        assert_eq!(suggest(""), None);
+        assert_eq!(suggest(&"x".repeat(1_000_000)), None);
+    }
+}

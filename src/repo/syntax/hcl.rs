@@ -3,6 +3,7 @@
 
 use super::expression::{self, Scope};
 use super::lexer::{self, Attribute, Block, LexError};
+use super::positions::Positions;
 use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
@@ -17,17 +18,27 @@ const MAX_NESTING: usize = 4;
 /// Every setting of a body: arguments, then what nested blocks and objects hold, names dotted. Secrets are
 /// dropped here. The error is the first thing that HCL would refuse; settings around it are kept.
 pub fn settings(text: Text<'_>, body: Span) -> (Vec<Setting>, Option<LexError>) {
+    settings_of(&Positions::new(text), body)
+}
+
+fn settings_of(at: &Positions<'_>, body: Span) -> (Vec<Setting>, Option<LexError>) {
+    let text = at.text();
     let mut found = Vec::new();
-    let error = collect(text, lexer::body(text.bytes(), body), "", 0, &mut found);
+    let error = collect(at, lexer::body(text.bytes(), body), "", 0, &mut found);
     found.sort_by_key(|setting: &Setting| (setting.span.start, setting.name.len()));
     (found, error)
 }
 
 /// Every setting of an object expression; `object` is the span with its braces.
 pub fn object_settings(text: Text<'_>, object: Span) -> Result<Vec<Setting>, String> {
+    object_settings_of(&Positions::new(text), object)
+}
+
+fn object_settings_of(at: &Positions<'_>, object: Span) -> Result<Vec<Setting>, String> {
+    let text = at.text();
     let Some(inner) = braces(text, object) else { return Err("it is not an object in braces".to_owned()) };
     let mut found = Vec::new();
-    match collect(text, lexer::object(text.bytes(), inner), "", 0, &mut found) {
+    match collect(at, lexer::object(text.bytes(), inner), "", 0, &mut found) {
         Some(error) => Err(error.message),
         None => Ok(found),
     }
@@ -41,12 +52,13 @@ pub fn braces(text: Text<'_>, span: Span) -> Option<Span> {
 }
 
 fn collect(
-    text: Text<'_>,
+    at: &Positions<'_>,
     body: lexer::Body,
     prefix: &str,
     nesting: usize,
     found: &mut Vec<Setting>,
 ) -> Option<LexError> {
+    let text = at.text();
     let mut error = body.error;
     for attribute in &body.attributes {
         let name = format!("{prefix}{}", attribute.name);
@@ -58,17 +70,17 @@ fn collect(
         if error.is_none() && inner.is_none() && value.is_unknown() {
             error = syntax_error(text, attribute);
         }
-        found.push(setting(text, &name, attribute, value));
+        found.push(setting(at, &name, attribute, value));
         if let Some(inner) = inner {
             let object = lexer::object(text.bytes(), inner);
-            let nested = collect(text, object, &format!("{name}."), nesting + 1, found);
+            let nested = collect(at, object, &format!("{name}."), nesting + 1, found);
             error = error.or(nested);
         }
     }
     for block in &body.blocks {
         let name = format!("{prefix}{}", block.keyword);
         found.push(Setting {
-            at: text.position(block.span.start),
+            at: at.of(block.span.start),
             span: block.span,
             name_span: block.keyword_span,
             value_span: Span::new(block.body.start.saturating_sub(1), block.span.end),
@@ -78,7 +90,7 @@ fn collect(
         });
         if nesting < MAX_NESTING {
             let inner = lexer::body(text.bytes(), block.body);
-            let nested = collect(text, inner, &format!("{name}."), nesting + 1, found);
+            let nested = collect(at, inner, &format!("{name}."), nesting + 1, found);
             error = error.or(nested);
         }
     }
@@ -93,9 +105,9 @@ fn syntax_error(text: Text<'_>, attribute: &Attribute) -> Option<LexError> {
         .map(|reason| LexError { offset: attribute.value_span.start, message: reason })
 }
 
-fn setting(text: Text<'_>, name: &str, attribute: &Attribute, value: Value) -> Setting {
+fn setting(at: &Positions<'_>, name: &str, attribute: &Attribute, value: Value) -> Setting {
     Setting {
-        at: text.position(attribute.span.start),
+        at: at.of(attribute.span.start),
         value: without_secrets(name, value),
         name: name.to_owned(),
         span: attribute.span,
@@ -118,6 +130,7 @@ pub fn parse_problem(file: &str, text: Text<'_>, error: &LexError) -> Problem {
 ///
 /// Problems: text that HCL would refuse, in the parts that were looked at.
 pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (ModuleFacts, Vec<Problem>) {
+    let at = &Positions::new(text);
     let mut facts =
         ModuleFacts { generated_by: generated_by(text.bytes()).map(str::to_owned), ..Default::default() };
     let mut problems = Vec::new();
@@ -127,12 +140,12 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     for block in &top.blocks {
         match (block.keyword.as_str(), block.labels.as_slice()) {
             ("terraform", []) => {
-                read_terraform_block(file, text, block, is_override, &mut facts, &mut problems);
+                read_terraform_block(file, at, block, is_override, &mut facts, &mut problems);
             }
             ("data", [kind, name]) if kind == "terraform_remote_state" => {
-                facts.readers.extend(read_reader(file, text, block, name));
+                facts.readers.extend(read_reader(file, at, block, name));
             }
-            ("module", [_]) => facts.local_modules.extend(local_module(file, text, block)),
+            ("module", [_]) => facts.local_modules.extend(local_module(file, at, block)),
             _ => {}
         }
     }
@@ -141,23 +154,24 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
 
 fn read_terraform_block(
     file: &str,
-    text: Text<'_>,
+    at: &Positions<'_>,
     block: &Block,
     is_override: bool,
     facts: &mut ModuleFacts,
     problems: &mut Vec<Problem>,
 ) {
+    let text = at.text();
     let inner = lexer::body(text.bytes(), block.body);
     problems.extend(inner.error.iter().map(|error| parse_problem(file, text, error)));
     for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "required_version") {
         let value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
-        let place = text.place(file, attribute.span.start);
-        facts.required_versions.push((place, setting(text, "required_version", attribute, value)));
+        let place = at.place(file, attribute.span.start);
+        facts.required_versions.push((place, setting(at, "required_version", attribute, value)));
     }
     for nested in &inner.blocks {
         match (nested.keyword.as_str(), nested.labels.as_slice()) {
             ("backend", [backend_type]) => {
-                let (source, error) = backend_source(file, text, nested, backend_type, is_override);
+                let (source, error) = backend_source(file, at, nested, backend_type, is_override);
                 problems.extend(error.iter().map(|error| parse_problem(file, text, error)));
                 let mut source = source;
                 if let Some(generator) = &facts.generated_by {
@@ -167,7 +181,7 @@ fn read_terraform_block(
             }
             ("cloud" | "state_store", _) => facts.rivals.push(RivalBlock {
                 keyword: nested.keyword.clone(),
-                place: text.place(file, nested.span.start),
+                place: at.place(file, nested.span.start),
             }),
             _ => {}
         }
@@ -183,18 +197,18 @@ pub fn generated_copy(generator: &str) -> Editability {
 
 fn backend_source(
     file: &str,
-    text: Text<'_>,
+    at: &Positions<'_>,
     block: &Block,
     backend_type: &str,
     is_override: bool,
 ) -> (Source, Option<LexError>) {
     // Other backends' arguments may be secrets and are none of ours.
     let (settings, error) =
-        if backend_type == "s3" { settings(text, block.body) } else { (Vec::new(), None) };
+        if backend_type == "s3" { settings_of(at, block.body) } else { (Vec::new(), None) };
     let source = Source {
         kind: if is_override { SourceKind::BackendOverride } else { SourceKind::Backend },
         syntax: Syntax::HclBody,
-        place: text.place(file, block.span.start),
+        place: at.place(file, block.span.start),
         span: block.span,
         body: block.body,
         settings,
@@ -213,6 +227,7 @@ pub fn backends_in_region(
     region: Span,
     kind: SourceKind,
 ) -> (Vec<Source>, Option<LexError>) {
+    let at = &Positions::new(text);
     let top = lexer::body(text.bytes(), region);
     let mut error = top.error.clone();
     let mut blocks: Vec<Block> = top.blocks_of("backend").cloned().collect();
@@ -223,7 +238,7 @@ pub fn backends_in_region(
     }
     let mut sources = Vec::new();
     for block in blocks.iter().filter(|block| block.labels == ["s3"]) {
-        let (mut source, refused) = backend_source(file, text, block, "s3", false);
+        let (mut source, refused) = backend_source(file, at, block, "s3", false);
         source.kind = kind;
         error = error.or(refused);
         sources.push(source);
@@ -232,14 +247,15 @@ pub fn backends_in_region(
 }
 
 /// A `terraform_remote_state` data source on s3; `None` for other backends.
-fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<Source> {
+fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Option<Source> {
+    let text = at.text();
     let inner = lexer::body(text.bytes(), block.body);
     let backend = evaluate(&text.lossy(inner.attribute("backend")?.value_span), &Scope::default()).0;
     if !matches!(&backend, Value::Text(kind) if kind == "s3") && !backend.is_unknown() {
         return None;
     }
     let config = inner.attribute("config");
-    let read = config.map(|config| object_settings(text, config.value_span));
+    let read = config.map(|config| object_settings_of(at, config.value_span));
     let (settings, editability) = match read {
         Some(Ok(settings)) => (settings, Editability::Safe),
         Some(Err(_)) => {
@@ -247,7 +263,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
             let unknown = config.map(|config| {
                 let expression = expression::one_line(&text.lossy(config.value_span));
                 let reason = "`config` is not a plain object".to_owned();
-                setting(text, "dynamodb_table", config, Value::Unknown { expression, reason })
+                setting(at, "config", config, Value::Unknown { expression, reason })
             });
             let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
             (unknown.into_iter().collect(), editability)
@@ -258,7 +274,7 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
     Some(Source {
         kind: SourceKind::Reader,
         syntax: Syntax::HclObject,
-        place: text.place(file, block.span.start),
+        place: at.place(file, block.span.start),
         span: block.span,
         body,
         settings,
@@ -269,13 +285,14 @@ fn read_reader(file: &str, text: Text<'_>, block: &Block, name: &str) -> Option<
 }
 
 /// The path of a `module` call that stays on this disk. Source: Terraform takes only `./` and `../` as local.
-fn local_module(file: &str, text: Text<'_>, block: &Block) -> Option<(crate::repo::text::Place, String)> {
+fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(crate::repo::text::Place, String)> {
+    let text = at.text();
     let inner = lexer::body(text.bytes(), block.body);
     let source = inner.attribute("source")?;
     let Value::Text(path) = evaluate(&text.lossy(source.value_span), &Scope::default()).0 else {
         return None;
     };
-    (path.starts_with("./") || path.starts_with("../")).then(|| (text.place(file, source.span.start), path))
+    (path.starts_with("./") || path.starts_with("../")).then(|| (at.place(file, source.span.start), path))
 }
 
 /// Values that other expressions may refer to: `var.x` for variables with a default, `local.x`. Locals that
@@ -497,7 +514,7 @@ mod tests {
         assert_eq!(facts.local_modules[0].1, "../mod");
         assert_eq!(facts.readers.len(), 2);
         assert_eq!(facts.readers[0].setting("dynamodb_table").unwrap().value, Value::Text("t".into()));
-        assert!(facts.readers[1].setting("dynamodb_table").unwrap().value.is_unknown());
+        assert!(facts.readers[1].setting("config").unwrap().value.is_unknown());
         assert!(!facts.readers[1].editability.is_safe());
     }
 

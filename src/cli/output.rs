@@ -1,0 +1,147 @@
+//! Where text goes: stdout carries the result alone, stderr everything said about the run. A closed pipe is no error.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::{ColorChoice, ValueEnum};
+
+use super::failure::Failure;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Colour {
+    /// On a terminal that can show it.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl Colour {
+    /// What `--color` says, before anything is parsed: help and usage errors want to know, too.
+    pub fn wanted_by(args: &[OsString]) -> Self {
+        let mut values =
+            args.iter().enumerate().filter_map(|(n, arg)| match arg.to_str()?.strip_prefix("--color")? {
+                "" => args.get(n + 1).and_then(|next| next.to_str()),
+                glued => glued.strip_prefix('='),
+            });
+        values.next_back().and_then(|value| Colour::from_str(value, false).ok()).unwrap_or_default()
+    }
+
+    /// Whether to colour a stream. The flag decides, then NO_COLOR (no-color.org), then CLICOLOR_FORCE and CLICOLOR
+    /// (bixense.com/clicolors), then whether it is a terminal that knows colours.
+    fn on(self, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        match self {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto if set("NO_COLOR").is_some() => false,
+            Colour::Auto if set("CLICOLOR_FORCE").is_some_and(|value| value != "0") => true,
+            Colour::Auto => {
+                is_terminal
+                    && set("CLICOLOR").is_none_or(|value| value != "0")
+                    && set("TERM").is_none_or(|value| value != OsStr::new("dumb"))
+            }
+        }
+    }
+}
+
+impl From<Colour> for ColorChoice {
+    fn from(colour: Colour) -> Self {
+        match colour {
+            Colour::Auto => ColorChoice::Auto,
+            Colour::Always => ColorChoice::Always,
+            Colour::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// What is known of the two streams.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terminal {
+    /// What was asked for.
+    pub colour: Colour,
+    /// Whether to colour stdout.
+    pub colour_stdout: bool,
+    /// Whether to colour stderr.
+    pub colour_stderr: bool,
+    /// Width of the terminal that stdout is; none where it is not one.
+    pub width: Option<u16>,
+}
+
+impl Terminal {
+    /// Looks at the streams and the environment, once.
+    pub fn new(colour: Colour) -> Self {
+        let variable = |name: &str| std::env::var_os(name);
+        Self {
+            colour,
+            colour_stdout: colour.on(io::stdout().is_terminal(), variable),
+            colour_stderr: colour.on(io::stderr().is_terminal(), variable),
+            // An empty table measures the terminal as a full one would.
+            width: comfy_table::Table::new().width(),
+        }
+    }
+
+    /// The same for a file: no width, and colour only when it was asked for in so many words.
+    pub fn for_file(self) -> Self {
+        Self { colour_stdout: self.colour == Colour::Always, width: None, ..self }
+    }
+}
+
+/// Writes the result to stdout, or to the file that `--output` names.
+pub(super) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = file else {
+        let mut stdout = io::stdout().lock();
+        return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::new(format!("could not write the result: {error}")))
+            }
+            // Nobody listens any more (`| head`): the exit code still says what was found.
+            _ => Ok(()),
+        };
+    };
+    std::fs::write(path, text).map_err(|error| {
+        Failure::new(format!("could not write {}: {error}", path.display()))
+            .help("`--output` takes a file in a directory that exists")
+    })
+}
+
+/// Says something about the run. When stderr is gone there is nobody left to tell.
+pub(super) fn to_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn on(colour: Colour, terminal: bool, set: &[(&str, &str)]) -> bool {
+        colour.on(terminal, |name| set.iter().find(|(have, _)| *have == name).map(|(_, value)| value.into()))
+    }
+
+    #[test]
+    fn the_flag_wins_then_no_color_then_force_then_the_terminal() {
+        assert!(on(Colour::Always, false, &[("NO_COLOR", "1")]));
+        assert!(!on(Colour::Never, true, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!on(Colour::Auto, true, &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]));
+        assert!(on(Colour::Auto, true, &[("NO_COLOR", "")]));
+        assert!(on(Colour::Auto, false, &[("CLICOLOR_FORCE", "1")]));
+        assert!(!on(Colour::Auto, false, &[("CLICOLOR_FORCE", "0")]));
+        assert!(!on(Colour::Auto, true, &[("CLICOLOR", "0")]));
+        assert!(!on(Colour::Auto, true, &[("TERM", "dumb")]));
+        assert!(on(Colour::Auto, true, &[]));
+        assert!(!on(Colour::Auto, false, &[]));
+    }
+
+    #[test]
+    fn the_flag_is_seen_before_parsing() {
+        let wanted = |args: &[&str]| Colour::wanted_by(&args.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(wanted(&["lockshift", "--color", "never", "--help"]), Colour::Never);
+        assert_eq!(wanted(&["lockshift", "scan", "--color=always"]), Colour::Always);
+        assert_eq!(wanted(&["lockshift", "--color"]), Colour::Auto);
+        assert_eq!(wanted(&["lockshift", "--color=pink"]), Colour::Auto);
+    }
+}

@@ -1,0 +1,335 @@
+//! `lockshift.toml`: what a repository decides for itself. Text in, [`Config`] out, and errors that point into the
+//! file. Only [`Config::load`] touches the disk; no clock is read here.
+
+pub mod date;
+mod error;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde::Deserialize;
+use toml::Spanned;
+
+pub use date::Date;
+pub use error::ConfigError;
+
+use crate::finding::{Finding, Severity};
+use crate::repo::setting::without_credentials;
+use crate::repo::shown::Home;
+use crate::repo::text::{Place, Text};
+use crate::rules;
+
+/// The file's name.
+pub const FILE_NAME: &str = "lockshift.toml";
+
+/// What a repository decides for itself. The default decides nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Paths that the walk leaves out: globs relative to the configuration file's directory, in order.
+    pub exclude: Vec<String>,
+    /// Rules that are switched off or given another severity, by rule id.
+    pub rules: BTreeMap<String, RuleSetting>,
+    /// Findings that are accepted, in order.
+    pub ignores: Vec<Ignore>,
+    /// How to reach a bucket, by bucket name.
+    pub buckets: BTreeMap<String, Bucket>,
+    /// From what age on a lock counts as stale.
+    pub stale_after: Option<Duration>,
+    /// Which IAM roles do what.
+    pub roles: Roles,
+    /// The configuration file's directory, which its globs are relative to, and where the user stands.
+    pub home: Home,
+}
+
+/// What is done with one rule, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleSetting {
+    /// The severity of its findings from now on; none switches the rule off.
+    pub severity: Option<Severity>,
+    /// Why.
+    pub reason: String,
+}
+
+/// An accepted finding: it is still shown, and never fails a run.
+#[derive(Debug, Clone)]
+pub struct Ignore {
+    /// The rule's id.
+    pub rule: String,
+    /// A glob over paths, as written.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+    /// The last day on which it holds.
+    pub expires: Option<Date>,
+    /// Where it stands.
+    pub place: Place,
+    matcher: GlobMatcher,
+}
+
+/// How to reach one bucket. Flags win over it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// A profile of the shared AWS configuration.
+    pub profile: Option<String>,
+    /// A role to assume.
+    pub role_arn: Option<String>,
+    /// The bucket's region.
+    pub region: Option<String>,
+    /// The S3 endpoint, for a store that is not AWS.
+    pub endpoint: Option<String>,
+}
+
+/// Which IAM roles do what, as ARNs or ARN patterns.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Roles {
+    /// Roles that apply.
+    pub runners: Vec<String>,
+    /// Roles that only plan. They lock, too.
+    pub plan: Vec<String>,
+    /// Roles for emergencies.
+    pub break_glass: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Raw {
+    exclude: Vec<Spanned<String>>,
+    rules: BTreeMap<Spanned<String>, RawRule>,
+    ignore: Vec<RawIgnore>,
+    buckets: BTreeMap<Spanned<String>, Bucket>,
+    stale_after: Option<Spanned<String>>,
+    roles: Roles,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRule {
+    severity: Spanned<String>,
+    reason: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawIgnore {
+    rule: Spanned<String>,
+    path: Spanned<String>,
+    reason: Option<Spanned<String>>,
+    expires: Option<Spanned<toml::Value>>,
+}
+
+/// Makes errors that point into one file.
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn place(&self, offset: usize) -> Place {
+        Text::new(self.text.as_bytes()).place(self.file, offset)
+    }
+
+    fn error(&self, offset: usize, message: impl Into<String>, help: Option<String>) -> ConfigError {
+        let text = Text::new(self.text.as_bytes());
+        let line = without_credentials(text.lossy(text.line_span(offset)).trim_end().to_owned());
+        ConfigError::Invalid { place: self.place(offset), message: message.into(), line, help }
+    }
+
+    fn rule(&self, id: &Spanned<String>) -> Result<String, ConfigError> {
+        let (at, id) = (id.span().start, id.get_ref());
+        let rule = rules::find(id);
+        if rule.is_some_and(|rule| matches!(rule.check, rules::Check::Unread)) {
+            let help = "make the file readable, or leave it out with `exclude`".to_owned();
+            let message = format!("`{id}` is no judgement but something that was not read: it can't be set");
+            return Err(self.error(at, message, Some(help)));
+        }
+        if rule.is_some() {
+            return Ok(id.clone());
+        }
+        let help = rules::suggest(id).map(|near| format!("did you mean `{near}`?"));
+        Err(self.error(at, format!("there is no rule `{id}`"), help))
+    }
+
+    fn reason(&self, owner: usize, reason: Option<&Spanned<String>>) -> Result<String, ConfigError> {
+        match reason {
+            Some(reason) if !reason.get_ref().trim().is_empty() => Ok(reason.get_ref().trim().to_owned()),
+            Some(empty) => Err(self.error(empty.span().start, "the reason is empty", None)),
+            None => {
+                let help = "add `reason = \"…\"`: who reads this next year has to know why".to_owned();
+                Err(self.error(owner, "a reason is missing", Some(help)))
+            }
+        }
+    }
+
+    fn glob(&self, glob: &Spanned<String>) -> Result<GlobMatcher, ConfigError> {
+        matcher(glob.get_ref())
+            .map_err(|error| self.error(glob.span().start, format!("not a glob: {}", error.kind()), None))
+    }
+
+    fn rule_setting(&self, id: &Spanned<String>, raw: &RawRule) -> Result<RuleSetting, ConfigError> {
+        let severity = match raw.severity.get_ref().as_str() {
+            "off" => None,
+            word => Some(severity(word).ok_or_else(|| {
+                let help = "one of off, info, low, medium, high, critical".to_owned();
+                self.error(raw.severity.span().start, format!("there is no severity `{word}`"), Some(help))
+            })?),
+        };
+        Ok(RuleSetting { severity, reason: self.reason(id.span().start, raw.reason.as_ref())? })
+    }
+
+    fn ignore(&self, raw: &RawIgnore) -> Result<Ignore, ConfigError> {
+        let at = raw.rule.span().start;
+        let expires = match &raw.expires {
+            None => None,
+            Some(value) => {
+                let written = match value.get_ref() {
+                    toml::Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                Some(Date::parse(&written).ok_or_else(|| {
+                    let help = "write it as YYYY-MM-DD".to_owned();
+                    self.error(value.span().start, format!("`{written}` is no date"), Some(help))
+                })?)
+            }
+        };
+        Ok(Ignore {
+            rule: self.rule(&raw.rule)?,
+            path: raw.path.get_ref().clone(),
+            reason: self.reason(at, raw.reason.as_ref())?,
+            expires,
+            place: self.place(at),
+            matcher: self.glob(&raw.path)?,
+        })
+    }
+}
+
+impl Config {
+    /// Reads the text of a configuration file; `file_name` is how errors call it.
+    pub fn parse(file_name: &str, text: &str) -> Result<Config, ConfigError> {
+        // The BOM is not TOML; editors add it all the same. Blanks keep every offset where it was.
+        let plain = text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
+        let text = plain.as_deref().unwrap_or(text);
+        let reader = Reader { file: file_name, text };
+        let raw: Raw = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            reader.error(at, error.message().trim(), None)
+        })?;
+
+        let mut config = Config { roles: raw.roles, ..Config::default() };
+        for glob in &raw.exclude {
+            reader.glob(glob)?;
+            config.exclude.push(glob.get_ref().clone());
+        }
+        for (id, setting) in &raw.rules {
+            config.rules.insert(reader.rule(id)?, reader.rule_setting(id, setting)?);
+        }
+        for ignore in &raw.ignore {
+            config.ignores.push(reader.ignore(ignore)?);
+        }
+        for (name, bucket) in raw.buckets {
+            let at = name.span().start;
+            if bucket.endpoint.as_ref().is_some_and(|url| without_credentials(url.clone()) != *url) {
+                let message = "the endpoint holds credentials";
+                let help = "name a `profile` or a `role_arn` instead".to_owned();
+                return Err(reader.error(at, message, Some(help)));
+            }
+            config.buckets.insert(name.into_inner(), bucket);
+        }
+        if let Some(age) = raw.stale_after {
+            config.stale_after = Some(duration(age.get_ref()).ok_or_else(|| {
+                let help = "a number and a unit: 45m, 24h, 7d".to_owned();
+                let message = format!("`{}` is no length of time", age.get_ref());
+                reader.error(age.span().start, message, Some(help))
+            })?);
+        }
+        Ok(config)
+    }
+
+    /// Globs of shown paths that the walk leaves out.
+    pub fn shown_excludes(&self) -> Vec<String> {
+        self.exclude.iter().flat_map(|glob| self.home.shown_globs(glob)).collect()
+    }
+
+    /// Finds and reads the configuration that holds for a scanned path: the nearest `lockshift.toml` from there up
+    /// to the repository's root (the directory with `.git`). Outside of a repository only the scanned directory
+    /// itself is looked at, so that a stray file further up decides nothing.
+    pub fn load(scanned: &Path) -> Result<Option<Config>, ConfigError> {
+        let unreadable =
+            |path: &Path, cause| ConfigError::Unreadable { path: path.display().to_string(), cause };
+        let mut dir = scanned.canonicalize().map_err(|cause| unreadable(scanned, cause))?;
+        if dir.is_file() {
+            dir.pop();
+        }
+        let cwd = std::env::current_dir().and_then(|cwd| cwd.canonicalize());
+        let cwd = cwd.map_err(|cause| unreadable(Path::new("."), cause))?;
+        let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
+        for above in dir.ancestors() {
+            let path = above.join(FILE_NAME);
+            match std::fs::read(&path) {
+                Ok(bytes) => {
+                    let text = String::from_utf8(bytes).map_err(|_| {
+                        unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
+                    })?;
+                    // Findings about the file itself name it as the user sees it.
+                    let shown = path.strip_prefix(&cwd).unwrap_or(&path);
+                    let mut config = Config::parse(&shown.to_string_lossy(), &text)?;
+                    config.home = Home::new(above, &cwd);
+                    return Ok(Some(config));
+                }
+                Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
+                Err(cause) => return Err(unreadable(&path, cause)),
+            }
+            if !in_repository || above.join(".git").exists() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Ignore {
+    /// Whether it speaks of this finding: the rule is the same, and the glob matches the finding's file or its
+    /// subject (`envs/old/**` also covers the root module `envs/old`).
+    pub fn covers(&self, home: &Home, finding: &Finding) -> bool {
+        let matches = |shown: &str| home.path(shown).is_some_and(|path| self.matcher.is_match(path));
+        self.rule == finding.rule
+            && (matches(&finding.place.file)
+                || matches(&finding.subject)
+                || home.path(&finding.subject).is_some_and(|path| self.matcher.is_match(format!("{path}/"))))
+    }
+
+    /// Whether its last day is over.
+    pub fn is_expired(&self, today: Date) -> bool {
+        self.expires.is_some_and(|last| last < today)
+    }
+}
+
+/// Globs as everywhere here: `*` stays within a path segment, `**` does not.
+fn matcher(glob: &str) -> Result<GlobMatcher, globset::Error> {
+    GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher())
+}
+
+fn severity(word: &str) -> Option<Severity> {
+    [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical]
+        .into_iter()
+        .find(|severity| severity.as_str() == word)
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+    let seconds: u64 = match text.strip_prefix(digits)?.trim() {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(seconds).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! What a file could hold, by its name alone, and the byte strings without which it holds nothing for us. This
+//! is what keeps a scan as cheap as walking and reading: nothing is parsed before a needle is found.
+
+use aho_corasick::packed::{Config, Searcher};
+
+use super::root_module::{is_json_file, is_module_file};
+
+/// What a file could hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileClass {
+    /// Terraform or OpenTofu configuration in native syntax.
+    Module,
+    /// The same in JSON.
+    ModuleJson,
+    /// `.hcl`: Terragrunt, a backend-config file, or another program's.
+    Hcl,
+    /// Terramate configuration.
+    Terramate,
+    /// A flat file that could be given to `-backend-config`: `.tfbackend`, `.tfvars`, `.conf`, …
+    Flat,
+    /// Other JSON: policies, CloudFormation, backend-config in JSON.
+    Json,
+    /// YAML: CI, Atmos, CloudFormation, Ansible, …
+    Yaml,
+    /// A template whose output is configuration.
+    Template,
+    /// A file whose name says that it pins versions.
+    Pin,
+    /// Any other text: scripts, Makefiles, Dockerfiles, wrappers, CDKTF source.
+    Other,
+    /// Documentation, images, archives: never settings.
+    Skip,
+}
+
+/// Endings of files that hold prose or no text at all.
+const SKIPPED: &[&str] = &[
+    "md", "mdx", "markdown", "rst", "adoc", "txt", "html", "htm", "css", "svg", "png", "jpg", "jpeg", "gif",
+    "ico", "webp", "pdf", "zip", "gz", "tgz", "bz2", "xz", "zst", "7z", "tar", "jar", "war", "class", "so",
+    "a", "o", "dll", "dylib", "exe", "bin", "wasm", "woff", "woff2", "ttf", "otf", "eot", "mp3", "mp4",
+    "mov", "avi", "pyc", "sum", "lock", "map", "csv", "tsv", "parquet", "sqlite", "db", "pem", "crt", "key",
+    "gpg", "drawio", "tfstate", "tfplan", "diff", "patch", "log",
+];
+
+/// What a file of this shown path could hold.
+pub fn class_of(path: &str, name: &str) -> FileClass {
+    if is_module_file(name) {
+        // A cookiecutter directory's `.tf` files are templates, not yet configuration.
+        if path.contains("{{") {
+            return FileClass::Template;
+        }
+        return if is_json_file(name) { FileClass::ModuleJson } else { FileClass::Module };
+    }
+    // `.tool-versions`, `mise.toml`, …: no needle but a tool's name could be asked of them.
+    if (name.starts_with('.') || name.ends_with(".toml")) && super::syntax::pins::may_hold_pins(path) {
+        return FileClass::Pin;
+    }
+    if super::syntax::terramate::is_terramate(path) {
+        return FileClass::Terramate;
+    }
+    if super::syntax::template::is_template(path) {
+        return FileClass::Template;
+    }
+    let extension = name.rsplit_once('.').map_or("", |(_, end)| end);
+    match extension {
+        "hcl" if name == ".terraform.lock.hcl" => FileClass::Skip,
+        "hcl" => FileClass::Hcl,
+        "tfbackend" | "backend" | "tfvars" | "conf" | "config" | "cfg" | "properties" => FileClass::Flat,
+        "tf" | "tofu" => FileClass::Skip, // editors' leavings: `.#main.tf`, `#main.tf#`
+        "json" if name == "package-lock.json" => FileClass::Skip,
+        "json" => FileClass::Json,
+        "yml" | "yaml" => FileClass::Yaml,
+        _ if SKIPPED.contains(&extension) => FileClass::Skip,
+        _ => FileClass::Other,
+    }
+}
+
+impl FileClass {
+    /// Whether a git-ignored file of this class still counts where it is.
+    pub fn counts_when_ignored(self) -> bool {
+        matches!(self, FileClass::Module | FileClass::ModuleJson | FileClass::Hcl | FileClass::Flat)
+    }
+
+    /// Whether text that can't be read here would hide settings.
+    pub fn is_configuration(self) -> bool {
+        matches!(self, FileClass::Module | FileClass::ModuleJson | FileClass::Hcl | FileClass::Terramate)
+    }
+}
+
+/// What must be among the bytes of a module file for it to matter.
+const MODULE_NEEDLES: &[&[u8]] = &[
+    b"backend",
+    b"cloud",
+    b"state_store",
+    b"required_version",
+    b"terraform_remote_state",
+    b"dynamodb",
+    b"tfstate",
+    b"\"./",
+    b"\"../",
+    b"lockshift:",
+    b"LockID",
+];
+
+/// What must be among the bytes of any other file.
+const OTHER_NEEDLES: &[&[u8]] = &[
+    b"backend",
+    b"dynamodb",
+    b"use_lockfile",
+    b"useLockfile",
+    b"lock_table",
+    b"remote_state",
+    b"terraform",
+    b"TERRAFORM",
+    b"TF_",
+    b"tofu",
+    b"terragrunt",
+    b"tfstate",
+    b"LockID",
+    b"lock=false",
+];
+
+/// Finds whether any needle is among the bytes, by SIMD where the machine has it.
+pub struct Prefilter {
+    module: Option<Searcher>,
+    other: Option<Searcher>,
+}
+
+impl Default for Prefilter {
+    fn default() -> Self {
+        let build = |needles: &[&[u8]]| Config::new().builder().extend(needles).build();
+        Self { module: build(MODULE_NEEDLES), other: build(OTHER_NEEDLES) }
+    }
+}
+
+impl Prefilter {
+    /// Whether bytes of a file of this class are worth reading closer. Small files that are all settings are.
+    pub fn may_matter(&self, class: FileClass, bytes: &[u8]) -> bool {
+        match class {
+            FileClass::Skip => false,
+            FileClass::Hcl | FileClass::Terramate | FileClass::Pin => true,
+            FileClass::Flat => bytes.len() < 64 * 1024 || found(self.other.as_ref(), OTHER_NEEDLES, bytes),
+            FileClass::Module => found(self.module.as_ref(), MODULE_NEEDLES, bytes),
+            // A key in JSON may be written with escapes.
+            FileClass::ModuleJson => {
+                found(self.module.as_ref(), MODULE_NEEDLES, bytes)
+                    || memchr::memmem::find(bytes, b"\\u").is_some()
+            }
+            FileClass::Json | FileClass::Yaml | FileClass::Template | FileClass::Other => {
+                found(self.other.as_ref(), OTHER_NEEDLES, bytes)
+            }
+        }
+    }
+}
+
+/// A machine without SIMD has no packed searcher; the answer is the same, later.
+fn found(searcher: Option<&Searcher>, needles: &[&[u8]], bytes: &[u8]) -> bool {
+    match searcher {
+        Some(searcher) => searcher.find(bytes).is_some(),
+        None => needles.iter().any(|needle| memchr::memmem::find(bytes, needle).is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_by_name() {
+        for (path, class) in [
+            ("a/main.tf", FileClass::Module),
+            ("a/x.tofu.json", FileClass::ModuleJson),
+            ("a/.#main.tf", FileClass::Skip),
+            ("a/{{cookiecutter.x}}/main.tf", FileClass::Template),
+            ("a/terragrunt.hcl", FileClass::Hcl),
+            ("a/.terraform.lock.hcl", FileClass::Skip),
+            ("a/dev.tfbackend", FileClass::Flat),
+            (".terraform-version", FileClass::Pin),
+            (".github/workflows/x.yml", FileClass::Yaml),
+            ("a/backend.tf.example", FileClass::Template),
+            ("Makefile", FileClass::Other),
+            ("README.md", FileClass::Skip),
+        ] {
+            let name = path.rsplit('/').next().unwrap();
+            assert_eq!(class_of(path, name), class, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_prefilter_passes_what_matters_and_little_else() {
+        let filter = Prefilter::default();
+        assert!(filter.may_matter(FileClass::Module, b"terraform {\n  backend \"s3\" {}\n}\n"));
+        assert!(!filter.may_matter(FileClass::Module, b"resource \"aws_instance\" \"x\" {\n}\n"));
+        assert!(filter.may_matter(FileClass::ModuleJson, br#"{"terraform":{"\u0062ackend":{}}}"#));
+        assert!(filter.may_matter(FileClass::Other, b"run terraform init"));
+        assert!(!filter.may_matter(FileClass::Other, b"fn main() {}"));
+        assert!(!filter.may_matter(FileClass::Skip, b"backend"));
+    }
+}

@@ -1,0 +1,536 @@
+//! Facts of all files to the inventory: groups files into directories, finds which backend counts in each, gives
+//! every other source to the root modules that it belongs to, and lists what belongs to none. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Call, FileFacts, FileId, Tool, VersionPin, dir_of};
+use super::inventory::{
+    EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
+    Unattributed,
+};
+use super::owners::Owners;
+use super::partial::{self, Choice};
+use super::problem::Problem;
+use super::root_module::{self, ModuleFile, Settings, Winner};
+use super::source::{Source, SourceKind};
+use super::syntax::expression::Scope;
+use super::terragrunt::{self, Unit};
+use super::versions;
+
+/// Everything that was read.
+pub struct Facts<'a> {
+    /// Files that say something, sorted by path.
+    pub files: &'a [(FileId, FileFacts)],
+    /// Links to directories: the link, and the directory that it leads to.
+    pub dir_links: &'a [(String, String)],
+    /// What the walk could not read.
+    pub problems: Vec<Problem>,
+    /// Variables and locals by directory, where a backend refers to some.
+    pub scopes: &'a BTreeMap<String, Scope>,
+}
+
+/// Merges everything. `engine` keeps only what that program sees.
+pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> Inventory {
+    let mut builder = Builder::new(facts, engine);
+    builder.collect_sources();
+    let dirs = builder.winners();
+    let choices = builder.attribute(&dirs);
+    let units = builder.units();
+    builder.terraform_roots(&dirs, &choices, &units);
+    builder.terragrunt_roots(&dirs, units);
+    builder.called_by();
+    builder.linked_roots();
+    builder.readers();
+    builder.unattributed(&dirs);
+    builder.finish(owners)
+}
+
+/// `base/path` with `.` and `..` worked out, as a shown path. `None` for an absolute path: it is not in the tree.
+pub fn resolve(base: &str, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let joined = parts.join("/");
+    Some(match (base.starts_with('/'), joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => joined,
+    })
+}
+
+/// What one directory's module files come to, for each program.
+struct DirView {
+    terraform: Winner,
+    opentofu: Winner,
+}
+
+impl DirView {
+    /// The engines that see an s3 backend here, each with what it sees.
+    fn views(&self) -> Vec<(Engine, &Winner)> {
+        if self.terraform.s3 == self.opentofu.s3 {
+            return self.terraform.s3.map(|_| (Engine::Any, &self.terraform)).into_iter().collect();
+        }
+        [(Engine::Terraform, &self.terraform), (Engine::OpenTofu, &self.opentofu)]
+            .into_iter()
+            .filter(|(_, winner)| winner.s3.is_some())
+            .collect()
+    }
+}
+
+struct Builder<'a> {
+    facts: &'a Facts<'a>,
+    engine: Option<Engine>,
+    inventory: Inventory,
+    /// First source of each file's module backends, by file index.
+    first_backend: Vec<usize>,
+    /// Sources that a root module, a reader or a note accounts for.
+    accounted: BTreeSet<usize>,
+    /// Why a source belongs to no root module, where attribution said so.
+    reasons: BTreeMap<usize, String>,
+    /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
+    terragrunt_sources: Vec<usize>,
+    pins: Vec<VersionPin>,
+    reader_sources: Vec<usize>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(facts: &'a Facts<'a>, engine: Option<Engine>) -> Self {
+        let mut inventory = Inventory { problems: facts.problems.clone(), ..Inventory::default() };
+        let mut pins = Vec::new();
+        for (id, file) in facts.files {
+            inventory.problems.extend(file.problems.iter().cloned());
+            inventory.lock_tables.extend(file.tables.iter().cloned());
+            inventory.grants.extend(file.grants.iter().cloned());
+            inventory.ignores.extend(file.ignores.iter().cloned());
+            pins.extend(file.pins.iter().cloned());
+            let source_file = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
+            inventory.files.insert(id.path.clone(), source_file);
+        }
+        Self {
+            facts,
+            engine,
+            inventory,
+            first_backend: Vec::new(),
+            accounted: BTreeSet::new(),
+            reasons: BTreeMap::new(),
+            terragrunt_sources: Vec::new(),
+            pins,
+            reader_sources: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, source: &Source, git_ignored: bool) -> usize {
+        self.inventory.sources.push(Source { git_ignored, ..source.clone() });
+        self.inventory.sources.len() - 1
+    }
+
+    /// Numbers every source. Each file's module backends stand together, in order.
+    fn collect_sources(&mut self) {
+        for (id, file) in self.facts.files {
+            let ignored = id.git_ignored;
+            self.first_backend.push(self.inventory.sources.len());
+            for block in file.module.iter().flat_map(|module| &module.backends) {
+                self.push(&block.source, ignored);
+            }
+            for reader in file.module.iter().flat_map(|module| &module.readers) {
+                let index = self.push(reader, ignored);
+                self.reader_sources.push(index);
+            }
+            for source in &file.sources {
+                self.push(source, ignored);
+            }
+            if let Some(file) = &file.terragrunt {
+                for source in file.remote_states.iter().chain(&file.generates) {
+                    let index = self.push(source, ignored);
+                    self.terragrunt_sources.push(index);
+                }
+            }
+            for flag in file.calls.iter().flat_map(|call| &call.config_flags) {
+                self.push(flag, ignored);
+            }
+        }
+    }
+
+    fn winners(&mut self) -> BTreeMap<String, DirView> {
+        let mut dirs: BTreeMap<String, Vec<ModuleFile<'a>>> = BTreeMap::new();
+        for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
+            if let Some(facts) = &file.module {
+                let file = ModuleFile { id, facts, first_source: *first_source };
+                dirs.entry(id.dir().to_owned()).or_default().push(file);
+            }
+        }
+        let mut views = BTreeMap::new();
+        for (dir, files) in dirs {
+            if files.iter().all(|file| file.facts.backends.is_empty()) {
+                continue;
+            }
+            let terraform = root_module::winner(&files, Engine::Terraform);
+            let opentofu = root_module::winner(&files, Engine::OpenTofu);
+            self.inventory.problems.extend(terraform.problems.iter().cloned());
+            let only_tofu = opentofu.problems.iter().filter(|problem| !terraform.problems.contains(problem));
+            self.inventory.problems.extend(only_tofu.cloned());
+            views.insert(dir, DirView { terraform, opentofu });
+        }
+        views
+    }
+
+    fn attribute(&mut self, dirs: &BTreeMap<String, DirView>) -> BTreeMap<String, Vec<Choice>> {
+        let mut roots = Vec::new();
+        for (path, view) in dirs {
+            let Some((_, winner)) = view.views().into_iter().next() else { continue };
+            let block = winner.s3.and_then(|index| self.inventory.sources.get(index));
+            let has = |name| block.is_some_and(|block| block.setting(name).is_some());
+            roots.push(partial::RootInput { path, has_bucket: has("bucket"), has_key: has("key") });
+        }
+        let mut calls: Vec<Call> = Vec::new();
+        for (_, file) in self.facts.files {
+            calls.extend(file.calls.iter().cloned());
+            // Terragrunt hands these to its own units; here they are only habits.
+            let handed = file.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            calls.extend(handed.map(|call| Call {
+                config_files: Vec::new(),
+                config_flags: Vec::new(),
+                var_files: Vec::new(),
+                ..call.clone()
+            }));
+        }
+        let attribution = partial::attribute(&roots, &self.inventory.sources, &calls);
+        self.reasons = attribution.unattributed.into_iter().collect();
+        self.inventory.shared_var_files = attribution.shared_var_files;
+        self.inventory.habits = attribution.habits;
+        attribution.choices
+    }
+
+    fn units(&self) -> Vec<Unit> {
+        let files: Vec<terragrunt::File<'_>> = self
+            .facts
+            .files
+            .iter()
+            .filter_map(|(id, file)| {
+                Some(terragrunt::File { path: &id.path, facts: file.terragrunt.as_ref()? })
+            })
+            .collect();
+        let module_dirs: BTreeSet<&str> = self
+            .facts
+            .files
+            .iter()
+            .filter(|(_, file)| file.module.is_some())
+            .map(|(id, _)| id.dir())
+            .collect();
+        let has_module_files = |dir: &str| module_dirs.contains(dir);
+        let tree = terragrunt::Tree { repo_prefix: None, has_module_files: &has_module_files };
+        terragrunt::merge(&files, tree).units
+    }
+
+    fn terraform_roots(
+        &mut self,
+        dirs: &BTreeMap<String, DirView>,
+        choices: &BTreeMap<String, Vec<Choice>>,
+        units: &[Unit],
+    ) {
+        // An empty block that Terragrunt fills is that unit's, not a root module of its own.
+        let filled: BTreeSet<&str> = units.iter().filter_map(|unit| unit.local_source.as_deref()).collect();
+        let no_scope = Scope::default();
+        for (path, view) in dirs {
+            let mut backends = Vec::new();
+            let own = choices.get(path).map_or(&[][..], Vec::as_slice);
+            let chosen = own.iter().any(|choice| !choice.sources.is_empty());
+            if filled.contains(path.as_str()) && !chosen && !self.is_complete(view) {
+                continue;
+            }
+            let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
+            for (engine, winner) in view.views() {
+                let Some(block) = winner.s3 else { continue };
+                if self.engine.is_some_and(|wanted| engine != Engine::Any && engine != wanted) {
+                    continue;
+                }
+                let nothing = [Choice::default()];
+                for choice in if own.is_empty() { &nothing[..] } else { own } {
+                    let layers: Vec<usize> =
+                        std::iter::once(block).chain(choice.sources.iter().copied()).collect();
+                    self.accounted.extend(layers.iter().chain(&winner.shadowed));
+                    let label = choice.label.clone();
+                    let sources = &self.inventory.sources;
+                    let mut backend =
+                        root_module::effective(sources, &layers, &winner.shadowed, scope, label, engine);
+                    if let Some(file) = choice.missing.first() {
+                        // What a file that is not here sets goes over everything else.
+                        let why = format!("`{file}` is given to -backend-config and was not found");
+                        backend.mode = LockMode::Unknown;
+                        backend.dynamodb_table = Knowable::Unknown(why.clone());
+                        backend.use_lockfile = Knowable::Unknown(why);
+                    }
+                    backends.push(backend);
+                    self.refuse_invalid(&layers);
+                }
+            }
+            if !backends.is_empty() {
+                let root = self.root(path, RootKind::Terraform, backends, Some(view), &[]);
+                self.inventory.roots.push(root);
+            }
+        }
+    }
+
+    /// Whether a directory's block names its bucket and key itself.
+    fn is_complete(&self, view: &DirView) -> bool {
+        view.views().iter().any(|(_, winner)| {
+            winner
+                .s3
+                .and_then(|index| self.inventory.sources.get(index))
+                .is_some_and(|block| block.setting("bucket").is_some() && block.setting("key").is_some())
+        })
+    }
+
+    /// A lock setting that `init` refuses is a problem where it counts, not where it is shadowed.
+    fn refuse_invalid(&mut self, layers: &[usize]) {
+        let mut found = Vec::new();
+        for source in layers.iter().filter_map(|index| self.inventory.sources.get(*index)) {
+            found.extend(
+                source.settings.iter().filter_map(|setting| root_module::invalid_value(source, setting)),
+            );
+        }
+        for problem in found {
+            if !self.inventory.problems.contains(&problem) {
+                self.inventory.problems.push(problem);
+            }
+        }
+    }
+
+    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView>, units: Vec<Unit>) {
+        for unit in units {
+            if unit.other_backend.is_some() || (unit.sources.is_empty() && unit.unknown.is_none()) {
+                continue;
+            }
+            let global = |index: &usize| self.terragrunt_sources.get(*index).copied();
+            let sources: Vec<usize> = unit.sources.iter().filter_map(global).collect();
+            let shadowed: Vec<usize> = unit.shadowed.iter().filter_map(global).collect();
+            let generated = sources.iter().any(|index| {
+                self.inventory
+                    .sources
+                    .get(*index)
+                    .is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
+            });
+            let view = unit.local_source.as_deref().and_then(|dir| dirs.get(dir));
+            let block =
+                view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
+            let all: Vec<usize> = block.into_iter().chain(sources).collect();
+            self.accounted.extend(all.iter().chain(&shadowed));
+            let backend =
+                terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
+            self.refuse_invalid(&all);
+            let view = dirs.get(&unit.path);
+            let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
+            match self.inventory.roots.iter_mut().find(|have| have.path == unit.path) {
+                Some(have) => have.backends.extend(root.backends),
+                None => self.inventory.roots.push(root),
+            }
+        }
+        self.inventory.roots.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    fn root(
+        &self,
+        path: &str,
+        kind: RootKind,
+        backends: Vec<EffectiveBackend>,
+        view: Option<&DirView>,
+        unit_pins: &[VersionPin],
+    ) -> RootModule {
+        let only = |engine| backends.iter().all(|backend| backend.engine == engine);
+        let engine = if only(Engine::OpenTofu) {
+            Engine::OpenTofu
+        } else if only(Engine::Terraform) {
+            Engine::Terraform
+        } else {
+            Engine::Any
+        };
+        let winner =
+            view.map(|view| if engine == Engine::OpenTofu { &view.opentofu } else { &view.terraform });
+        let required = match winner {
+            Some(winner) => winner.required_versions.clone(),
+            None => Vec::new(),
+        };
+        // A pin of Terragrunt says something only where Terragrunt runs.
+        let pins: Vec<VersionPin> = unit_pins
+            .iter()
+            .chain(versions::applicable(path, &self.pins))
+            .filter(|pin| kind == RootKind::Terragrunt || pin.tool != Tool::Terragrunt)
+            .cloned()
+            .collect();
+        RootModule {
+            path: path.to_owned(),
+            kind,
+            backends,
+            versions: versions::judge(&required, &pins, engine),
+            owners: Vec::new(),
+            called_by: Vec::new(),
+            link_of: None,
+        }
+    }
+
+    /// Marks root modules that other modules call: Terraform ignores their backend there.
+    fn called_by(&mut self) {
+        let mut callers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (id, file) in self.facts.files {
+            for (_, path) in file.module.iter().flat_map(|module| &module.local_modules) {
+                if let Some(target) = resolve(id.dir(), path) {
+                    callers.entry(target).or_default().insert(id.dir().to_owned());
+                }
+            }
+        }
+        for root in &mut self.inventory.roots {
+            if let Some(callers) = callers.remove(&root.path) {
+                root.called_by = callers.into_iter().collect();
+            }
+        }
+    }
+
+    /// Root modules that are reached through a link to a directory: inventoried there, edited where they are.
+    fn linked_roots(&mut self) {
+        let mut linked = Vec::new();
+        for (link, target) in self.facts.dir_links {
+            for root in &self.inventory.roots {
+                let Some(rest) = root.path.strip_prefix(target.as_str()) else { continue };
+                if rest.is_empty() || rest.starts_with('/') {
+                    let path = format!("{link}{rest}");
+                    linked.push(RootModule { path, link_of: Some(root.path.clone()), ..root.clone() });
+                }
+            }
+        }
+        self.inventory.roots.extend(linked);
+        self.inventory.roots.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    fn readers(&mut self) {
+        let no_scope = Scope::default();
+        for index in self.reader_sources.clone() {
+            let Some(source) = self.inventory.sources.get(index) else { continue };
+            let scope = self.facts.scopes.get(dir_of(&source.place.file)).unwrap_or(&no_scope);
+            let merged = root_module::merge(&[source]);
+            let settings = Settings { merged: &merged, scope };
+            // A `config` that is no plain object could name a table.
+            let table = match settings.text("config") {
+                Knowable::Unknown(why) => Knowable::Unknown(why),
+                _ => settings.text("dynamodb_table"),
+            };
+            let reader = Reader {
+                name: source.label.clone().unwrap_or_default(),
+                place: source.place.clone(),
+                bucket: settings.text("bucket").known().cloned(),
+                key: settings.text("key").known().cloned(),
+                dynamodb_table: table.known().cloned(),
+                dynamodb_table_unknown: table.unknown().map(str::to_owned),
+                source: index,
+            };
+            self.inventory.readers.push(reader);
+            self.accounted.insert(index);
+        }
+    }
+
+    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView>) {
+        let no_scope = Scope::default();
+        let mut found = Vec::new();
+        for (index, source) in self.inventory.sources.iter().enumerate() {
+            let is_other_backend = source.settings.is_empty()
+                && matches!(source.kind, SourceKind::Backend | SourceKind::BackendOverride)
+                && !self.is_s3_block(index);
+            if self.accounted.contains(&index) || is_other_backend {
+                continue;
+            }
+            let dir = dir_of(&source.place.file);
+            let scope = self.facts.scopes.get(dir).unwrap_or(&no_scope);
+            let merged = root_module::merge(&[source]);
+            let settings = Settings { merged: &merged, scope };
+            let table = settings.table();
+            found.push(Unattributed {
+                kind: source.kind,
+                place: source.place.clone(),
+                mode: LockMode::of(&table, &settings.boolean("use_lockfile")),
+                bucket: settings.text("bucket").known().cloned(),
+                dynamodb_table: table.known().cloned(),
+                reason: self.reason(index, source, dirs.get(dir)),
+                source: index,
+            });
+        }
+        found.sort_by(|a, b| a.place.cmp(&b.place));
+        self.inventory.unattributed = found;
+    }
+
+    fn is_s3_block(&self, index: usize) -> bool {
+        let at = self.first_backend.partition_point(|first| *first <= index).saturating_sub(1);
+        let (Some((_, file)), Some(first)) = (self.facts.files.get(at), self.first_backend.get(at)) else {
+            return false;
+        };
+        let block = file.module.as_ref().and_then(|module| module.backends.get(index - first));
+        block.is_some_and(|block| block.backend_type == "s3")
+    }
+
+    fn reason(&self, index: usize, source: &Source, view: Option<&DirView>) -> String {
+        if let Some(reason) = self.reasons.get(&index) {
+            return reason.clone();
+        }
+        match source.kind {
+            SourceKind::Backend | SourceKind::BackendOverride => {
+                let other =
+                    view.and_then(|view| view.terraform.other.clone().or(view.opentofu.other.clone()));
+                match other {
+                    Some(other) => format!("this directory uses `{other}`: the s3 block does not count"),
+                    None => "a Terragrunt unit replaces this block".to_owned(),
+                }
+            }
+            SourceKind::BackendConfigFile => "no call and no name says which root module uses it".to_owned(),
+            SourceKind::BackendConfigFlag => "the call's directory can't be told".to_owned(),
+            SourceKind::TerragruntRemoteState | SourceKind::TerragruntGenerate => {
+                "no unit in the scanned paths includes it".to_owned()
+            }
+            SourceKind::Heredoc | SourceKind::Echo => "a script writes this backend when it runs".to_owned(),
+            SourceKind::Template => "a template: its output is configuration elsewhere".to_owned(),
+            SourceKind::Terramate => "Terramate writes this into the stacks that it generates for".to_owned(),
+            SourceKind::Atmos => "Atmos gives this to its components".to_owned(),
+            SourceKind::Cdktf => "CDKTF source: `cdktf synth` writes the configuration".to_owned(),
+            SourceKind::Reader => "a remote-state reader".to_owned(),
+        }
+    }
+
+    fn finish(mut self, owners: &Owners) -> Inventory {
+        for root in &mut self.inventory.roots {
+            root.owners = owners.owners_of_dir(&root.path);
+        }
+        let inventory = &mut self.inventory;
+        inventory
+            .problems
+            .sort_by(|a, b| (&a.place, a.kind, &a.message).cmp(&(&b.place, b.kind, &b.message)));
+        inventory.problems.dedup();
+        inventory.readers.sort_by(|a, b| a.place.cmp(&b.place));
+        inventory.lock_tables.sort_by(|a, b| a.place.cmp(&b.place));
+        inventory.grants.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
+        inventory.habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
+        inventory.ignores.sort_by(|a, b| a.place.cmp(&b.place));
+        self.inventory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resolve_works_out_dots() {
+        assert_eq!(resolve("a/b", "../c").as_deref(), Some("a/c"));
+        assert_eq!(resolve(".", "./x").as_deref(), Some("x"));
+        assert_eq!(resolve("a", "..").as_deref(), Some("."));
+        assert_eq!(resolve("a", "../../x").as_deref(), Some("../x"));
+        assert_eq!(resolve("/r/a", "../x").as_deref(), Some("/r/x"));
+        assert_eq!(resolve("a", "/abs"), None);
+    }
+}

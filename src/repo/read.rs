@@ -1,0 +1,200 @@
+//! One file's bytes to its facts: picks the readers that the file's class asks for. Pure: no file is opened here.
+
+use super::class::{FileClass, Prefilter};
+use super::facts::{FileFacts, InlineIgnore};
+use super::problem::{Problem, ProblemKind};
+use super::root_module::is_override_file;
+use super::source::Editability;
+use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
+use super::text::{Place, Text};
+
+/// The header of a file that git-crypt holds locked.
+const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
+
+/// Words that make an unreadable flat or YAML file worth a problem.
+const LOCK_WORDS: &[&[u8]] = &[b"dynamodb_table", b"use_lockfile", b"lock_table"];
+
+/// Reads one file. `None` when it holds nothing that matters.
+pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter) -> Option<FileFacts> {
+    if bytes.starts_with(GITCRYPT) {
+        return matters_when_locked(class).then(|| locked(path));
+    }
+    if !filter.may_matter(class, bytes) {
+        return None;
+    }
+    let text = Text::new(bytes);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut facts = FileFacts::default();
+    match class {
+        FileClass::Module => {
+            let (module, problems) = hcl::read_module_file(path, text, is_override_file(name));
+            facts.module = Some(module);
+            facts.problems = problems;
+            read_aws(path, text, &mut facts);
+        }
+        FileClass::ModuleJson => {
+            let (module, problems) = json::read_module_file(path, text, is_override_file(name));
+            facts.module = Some(module);
+            facts.problems = problems;
+            read_aws(path, text, &mut facts);
+        }
+        FileClass::Hcl if terragrunt::is_terragrunt(path) => {
+            let (read, problems) = terragrunt::read_terragrunt(path, text);
+            if !read.is_empty() {
+                facts.terragrunt = Some(read);
+            }
+            facts.problems =
+                if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
+            facts.calls = calls::read_calls(path, text);
+            read_flat(path, text, &mut facts);
+        }
+        FileClass::Hcl | FileClass::Flat => read_flat(path, text, &mut facts),
+        FileClass::Terramate => {
+            let (sources, problems) = terramate::read_terramate(path, text);
+            facts.sources = sources;
+            facts.problems = problems;
+        }
+        FileClass::Template => {
+            let (sources, problems) = template::read_template(path, text);
+            facts.sources = sources;
+            facts.problems = problems;
+        }
+        FileClass::Json => {
+            let (source, _) = json::read_flat_json(path, text);
+            facts.sources.extend(source.filter(|source| hcl::has_backend_shape(&source.settings)));
+            read_aws(path, text, &mut facts);
+            facts.pins = pins::read_pins(path, text);
+        }
+        FileClass::Yaml => {
+            let (sources, problems) = atmos::read_atmos(path, text);
+            facts.sources = sources;
+            facts.problems = problems;
+            read_script(path, text, &mut facts);
+            read_aws(path, text, &mut facts);
+        }
+        FileClass::Pin => {
+            facts.pins = pins::read_pins(path, text);
+            facts.calls = calls::read_calls(path, text);
+        }
+        FileClass::Other => {
+            facts.sources = cdktf::read_cdktf_source(path, text);
+            read_script(path, text, &mut facts);
+        }
+        FileClass::Skip => return None,
+    }
+    facts.ignores = inline_ignores(path, text);
+    (facts != FileFacts::default()).then_some(facts)
+}
+
+fn matters_when_locked(class: FileClass) -> bool {
+    class.is_configuration() || class == FileClass::Flat
+}
+
+fn locked(path: &str) -> FileFacts {
+    let problem = Problem {
+        kind: ProblemKind::Encrypted,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: "the file is locked by git-crypt; unlock it and scan again, what it sets is not known"
+            .to_owned(),
+    };
+    FileFacts { problems: vec![problem], ..FileFacts::default() }
+}
+
+fn mentions_lock(bytes: &[u8]) -> bool {
+    LOCK_WORDS.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
+}
+
+/// A file that could be given to `-backend-config`. One that can't be read is a problem only when its name or a
+/// lock word in it says that it is one; any other `.conf` is somebody else's.
+fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
+    let (source, problems) = hcl::read_flat(path, text);
+    if let Some(source) = source.filter(|source| hcl::has_backend_shape(&source.settings)) {
+        facts.sources.push(source);
+    }
+    let by_name = path.ends_with(".tfbackend") || path.ends_with(".backend");
+    if facts.terragrunt.is_none() && (by_name || mentions_lock(text.bytes())) {
+        facts.problems.extend(problems);
+    }
+}
+
+fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
+    facts.calls = calls::read_calls(path, text);
+    let (sources, problems) = heredoc::read_heredocs(path, text);
+    facts.sources.extend(sources);
+    facts.problems.extend(problems);
+    facts.pins = pins::read_pins(path, text);
+}
+
+fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
+    facts.tables = aws::read_tables(path, text);
+    facts.grants = aws::read_grants(path, text, &[]);
+}
+
+/// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
+fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
+    const MARK: &[u8] = b"lockshift: ignore[";
+    let mut found = Vec::new();
+    for at in memchr::memmem::find_iter(text.bytes(), MARK) {
+        let line = text.line_span(at);
+        let before = text.bytes().get(line.start..at).unwrap_or_default();
+        let in_comment =
+            ["#", "//", "/*", ";"].iter().any(|mark| memchr::memmem::find(before, mark.as_bytes()).is_some());
+        let rest = text.bytes().get(at + MARK.len()..line.end).unwrap_or_default();
+        let rest = String::from_utf8_lossy(rest);
+        let (true, Some((rule, reason))) = (in_comment, rest.split_once(']')) else { continue };
+        found.push(InlineIgnore {
+            place: text.place(path, at),
+            rule: rule.trim().to_owned(),
+            reason: reason.trim().trim_end_matches("*/").trim().to_owned(),
+        });
+    }
+    found
+}
+
+/// Why a source of this file is not edited, when the whole file is a copy.
+pub fn mark_generated(facts: &mut FileFacts) {
+    let Some(module) = &mut facts.module else { return };
+    let Some(generator) = module.generated_by.clone() else { return };
+    for block in &mut module.backends {
+        if block.source.editability == Editability::Safe {
+            block.source.editability = hcl::generated_copy(&generator);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(path: &str, text: &str) -> Option<FileFacts> {
+        let name = path.rsplit('/').next().unwrap();
+        read_file(path, super::super::class::class_of(path, name), text.as_bytes(), &Prefilter::default())
+    }
+
+    #[test]
+    fn inline_ignores_need_a_comment() {
+        let facts = read(
+            "main.tf",
+            "terraform {\n  backend \"s3\" { # lockshift: ignore[no-locking] sandbox, one user\n  }\n}\nlocals {\n  a = \"lockshift: ignore[x] y\"\n}\n",
+        )
+        .unwrap();
+        assert_eq!(facts.ignores.len(), 1);
+        assert_eq!(facts.ignores[0].rule, "no-locking");
+        assert_eq!(facts.ignores[0].reason, "sandbox, one user");
+        assert_eq!(facts.ignores[0].place.line, 2);
+    }
+
+    #[test]
+    fn locked_files_are_a_problem_only_where_they_could_hold_settings() {
+        let facts = read("main.tf", "\0GITCRYPT\0abc").unwrap();
+        assert_eq!(facts.problems[0].kind, ProblemKind::Encrypted);
+        assert_eq!(read("photo.raw", "\0GITCRYPT\0abc"), None);
+    }
+
+    #[test]
+    fn other_peoples_conf_files_are_no_problem() {
+        assert_eq!(read("nginx.conf", "server {\n  listen 80;\n}\n"), None);
+        let facts = read("locks.conf", "dynamodb_table = \"t\"\n[section]\n").unwrap();
+        assert_eq!(facts.problems.len(), 1);
+    }
+}

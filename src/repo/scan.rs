@@ -1,0 +1,291 @@
+//! Scanning: the edge where files are opened. Walks, gives every file's bytes to the pure readers, reads again
+//! what only became interesting through another file, and has everything merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::class::{FileClass, Prefilter, class_of};
+use super::facts::{FileFacts, FileId, dir_of};
+use super::inventory::{Engine, Inventory};
+use super::merge;
+use super::owners::{self, Owners};
+use super::problem::{Problem, ProblemKind};
+use super::read::read_file;
+use super::root_module::is_module_file;
+use super::shown::Home;
+use super::source::Source;
+use super::syntax::expression::Scope;
+use super::syntax::{hcl, json};
+use super::text::{Place, Text};
+use super::walk::{self, Candidate, WalkOptions};
+
+pub use super::walk::{Progress, Silent, WalkError as ScanError};
+
+/// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
+const MAX_FILE: usize = 64 * 1024 * 1024;
+
+/// What to scan, and how.
+#[derive(Debug, Clone, Default)]
+pub struct ScanOptions {
+    /// Files and directories; empty means the current directory.
+    pub paths: Vec<PathBuf>,
+    /// Globs of shown paths to leave out.
+    pub exclude: Vec<String>,
+    /// Look into what git ignores, too.
+    pub no_ignore: bool,
+    /// Threads; absent means one per core.
+    pub threads: Option<usize>,
+    /// Only what this program sees.
+    pub engine: Option<Engine>,
+}
+
+/// Everything that was read, not yet merged. Merging is pure, so what the repository would come to after an edit is
+/// asked by reading the edited bytes in place of the file's ([`Collected::with_bytes`]).
+#[derive(Debug, Clone)]
+pub struct Collected {
+    files: Vec<(FileId, FileFacts)>,
+    dir_links: Vec<(String, String)>,
+    problems: Vec<Problem>,
+    scopes: BTreeMap<String, Scope>,
+    owners: Owners,
+    engine: Option<Engine>,
+}
+
+impl Collected {
+    /// Merges what was read.
+    pub fn inventory(&self) -> Inventory {
+        let facts = merge::Facts {
+            files: &self.files,
+            dir_links: &self.dir_links,
+            problems: self.problems.clone(),
+            scopes: &self.scopes,
+        };
+        merge::inventory(&facts, &self.owners, self.engine)
+    }
+
+    /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
+    /// stay unread: an edit never makes one.
+    pub fn with_bytes(&self, changed: &BTreeMap<String, Vec<u8>>) -> Self {
+        let filter = Prefilter::default();
+        let mut after = self.clone();
+        for (id, facts) in &mut after.files {
+            let Some(bytes) = changed.get(&id.path) else { continue };
+            // A file that only a call names was read as what the call takes it for.
+            let named = facts.module.is_none() && facts.terragrunt.is_none() && facts.calls.is_empty();
+            let class = class_of(&id.path, id.name());
+            *facts = read_file(&id.path, class, bytes, &filter).unwrap_or_default();
+            if named && facts.sources.is_empty() {
+                facts.sources.extend(read_config_file(&id.path, bytes).0);
+            }
+        }
+        after
+    }
+}
+
+/// Reads everything below the paths and merges it.
+///
+/// # Errors
+/// A path that is not there, an exclude glob that can't be read. What can't be read further down is a problem in
+/// the inventory.
+pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
+    Ok(collect(options, progress)?.inventory())
+}
+
+/// Reads everything below the paths.
+///
+/// # Errors
+/// As [`scan`].
+pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
+    let paths = if options.paths.is_empty() { vec![PathBuf::from(".")] } else { options.paths.clone() };
+    let walk_options = WalkOptions {
+        paths: paths.clone(),
+        exclude: options.exclude.clone(),
+        no_ignore: options.no_ignore,
+        threads: options.threads,
+    };
+    let filter = Prefilter::default();
+    let visit = |file: &Candidate<'_>| visit(file, &filter);
+    let counts = |name: &str| class_of(name, name).counts_when_ignored();
+    let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
+    read_named_config_files(&mut walked.kept);
+    Ok(Collected {
+        scopes: read_scopes(&walked.kept),
+        owners: read_owners(&paths),
+        files: walked.kept,
+        dir_links: walked.dir_links,
+        problems: walked.problems,
+        engine: options.engine,
+    })
+}
+
+/// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.
+fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
+    let text = Text::new(bytes);
+    if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) }
+}
+
+fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {
+    let name = file.name();
+    let path = walk::join(file.dir(), &name);
+    let class = class_of(&path, &name);
+    if class == FileClass::Skip {
+        return Ok(None);
+    }
+    BUFFER.with_borrow_mut(|buffer| {
+        let whole = match file.read(buffer, MAX_FILE) {
+            Ok(whole) => whole,
+            Err(error) => return Err(unreadable(&path, &error)),
+        };
+        if !whole && (class.is_configuration() || filter.may_matter(class, buffer)) {
+            return Err(too_large(&path));
+        }
+        let facts = read_file(&path, class, buffer, filter);
+        // One huge file must not keep its memory for the rest of the walk.
+        if buffer.capacity() > 4 * 1024 * 1024 {
+            *buffer = Vec::new();
+        }
+        Ok(facts)
+    })
+}
+
+thread_local! {
+    static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+fn unreadable(path: &str, error: &io::Error) -> Problem {
+    Problem {
+        kind: ProblemKind::Unreadable,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: format!("could not be read ({error}); what it sets is not known"),
+    }
+}
+
+fn too_large(path: &str) -> Problem {
+    Problem {
+        kind: ProblemKind::TooLarge,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: format!(
+            "is larger than {} MiB and could hold settings; check it by hand or exclude it",
+            MAX_FILE / (1024 * 1024)
+        ),
+    }
+}
+
+/// Any file can be given to `-backend-config`, whatever its name: those that a call names and that the walk did
+/// not take for one are read now.
+fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
+    let known: BTreeSet<String> =
+        kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.clone()).collect();
+    let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for (id, facts) in kept.iter() {
+        for call in &facts.calls {
+            for (file, _) in &call.config_files {
+                if file.contains(['$', '{', '*', '%']) {
+                    continue;
+                }
+                for (shown, os_path) in places_of(id, call.dir.as_deref(), file) {
+                    if !known.contains(&shown) && !wanted.contains_key(&shown) && os_path.is_file() {
+                        wanted.insert(shown, os_path);
+                    }
+                }
+            }
+        }
+    }
+    for (shown, os_path) in wanted {
+        let Ok(bytes) = fs::read(&os_path) else { continue };
+        let text = Text::new(&bytes);
+        let (source, problems) = if shown.ends_with(".json") {
+            json::read_flat_json(&shown, text)
+        } else {
+            hcl::read_flat(&shown, text)
+        };
+        match kept.binary_search_by(|(id, _)| id.path.as_str().cmp(&shown)) {
+            Ok(at) => {
+                if let Some((_, facts)) = kept.get_mut(at) {
+                    facts.sources.extend(source);
+                }
+            }
+            Err(at) => {
+                let id = FileId { path: shown, os_path, git_ignored: false, link_target: None };
+                let sources = source.into_iter().collect();
+                kept.insert(at, (id, FileFacts { sources, problems, ..FileFacts::default() }));
+            }
+        }
+    }
+}
+
+/// Where a file named on a command line could be: relative to the call's directory, to the script's own, and to
+/// the repository's root (taken as the top of the walk). Shown path and path to open.
+fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String, PathBuf)> {
+    let depth = script.path.matches('/').count();
+    let script_dir = script.os_path.parent().map(Path::to_owned).unwrap_or_default();
+    let mut top = script_dir.clone();
+    for _ in 0..depth {
+        top.push("..");
+    }
+    let mut places = Vec::new();
+    for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
+        for dir in [call_dir.unwrap_or("."), "."] {
+            let (Some(shown_dir), os_dir) = (merge::resolve(shown_base, dir), os_base.join(dir)) else {
+                continue;
+            };
+            let Some(shown) = merge::resolve(&shown_dir, file) else { continue };
+            places.push((shown, os_dir.join(file)));
+        }
+    }
+    places
+}
+
+/// Variables and locals of the directories whose backend or readers refer to some.
+fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
+    let mut scopes = BTreeMap::new();
+    for (id, facts) in kept {
+        let Some(module) = &facts.module else { continue };
+        let sources = module.backends.iter().map(|block| &block.source).chain(&module.readers);
+        let refers = sources.flat_map(|source| &source.settings).any(|setting| {
+            matches!(&setting.value, super::setting::Value::Unknown { expression, .. }
+                if expression.contains("var.") || expression.contains("local."))
+        });
+        if refers && !scopes.contains_key(id.dir()) {
+            scopes.insert(id.dir().to_owned(), read_scope(&id.os_path));
+        }
+    }
+    scopes
+}
+
+fn read_scope(file: &Path) -> Scope {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(parent) else { return Scope::default() };
+    let mut names: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            is_module_file(&name) && !name.ends_with(".json") && path.is_file()
+        })
+        .collect();
+    names.sort();
+    let bytes: Vec<Vec<u8>> = names.iter().flat_map(fs::read).collect();
+    let texts: Vec<Text<'_>> = bytes.iter().map(|bytes| Text::new(bytes)).collect();
+    hcl::scope_of(&texts)
+}
+
+/// The repository's CODEOWNERS, in the places where GitHub and GitLab look.
+fn read_owners(paths: &[PathBuf]) -> Owners {
+    let Some(start) = paths.first() else { return Owners::default() };
+    let Ok(start) = fs::canonicalize(start) else { return Owners::default() };
+    for dir in start.ancestors() {
+        for place in owners::LOCATIONS {
+            if let Ok(text) = fs::read_to_string(dir.join(place)) {
+                let cwd = std::env::current_dir().and_then(fs::canonicalize).unwrap_or_default();
+                return Owners::parse(&text).seen_from(Home::new(dir, &cwd));
+            }
+        }
+        if dir.join(".git").exists() {
+            break;
+        }
+    }
+    Owners::default()
+}

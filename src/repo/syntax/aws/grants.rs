@@ -1,0 +1,219 @@
+//! IAM statements: found in HCL blocks and in trees, then judged one document at a time.
+
+use super::node::{self, Node};
+use crate::repo::facts::GrantKind;
+use crate::repo::syntax::lexer::{self, Block};
+use crate::repo::text::Span;
+
+/// Blocks nested deeper than this hold no policy.
+const MAX_NESTING: usize = 8;
+
+/// One statement that allows something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Statement {
+    sid: String,
+    actions: Vec<String>,
+    /// Resources as written, and where.
+    resources: Vec<(String, usize)>,
+}
+
+/// The allowing statements of one policy document.
+pub(super) type Document = Vec<Statement>;
+
+/// A grant before its place is counted out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) kind: GrantKind,
+    pub(super) resource: String,
+    pub(super) offset: usize,
+}
+
+/// Documents of a file in native syntax: `aws_iam_policy_document` data sources, and objects with a `Statement`
+/// anywhere in an argument (`jsonencode`, heredocs).
+pub(super) fn hcl(bytes: &[u8]) -> Vec<Document> {
+    let mut documents = Vec::new();
+    let mut open = vec![(Span::new(0, bytes.len()), 0_usize)];
+    while let Some((within, depth)) = open.pop() {
+        let body = lexer::body(bytes, within);
+        for attribute in &body.attributes {
+            let value = attribute.value_span;
+            if memchr::memmem::find(value.of(bytes), b"Statement").is_some() {
+                documents.extend(self::documents(&node::hcl(bytes, value)));
+            }
+        }
+        for block in &body.blocks {
+            if block.labels.first().is_some_and(|kind| kind == "aws_iam_policy_document") {
+                documents.push(block_document(bytes, block));
+            } else if depth < MAX_NESTING {
+                open.push((block.body, depth + 1));
+            }
+        }
+    }
+    documents
+}
+
+/// `statement` blocks, also those that a `dynamic` block makes.
+fn block_document(bytes: &[u8], block: &Block) -> Document {
+    let body = lexer::body(bytes, block.body);
+    let mut found = Vec::new();
+    for inner in &body.blocks {
+        let is_dynamic = inner.keyword == "dynamic" && inner.labels.iter().any(|label| label == "statement");
+        let contents = if is_dynamic {
+            let dynamic = lexer::body(bytes, inner.body);
+            dynamic.blocks_of("content").map(|content| content.body).collect()
+        } else if inner.keyword == "statement" {
+            vec![inner.body]
+        } else {
+            continue;
+        };
+        for content in contents {
+            let statement = lexer::body(bytes, content);
+            let value = |name: &str| {
+                statement.attribute(name).map_or(Node::Other, |found| node::hcl(bytes, found.value_span))
+            };
+            found.extend(allowing(&value("effect"), &value("sid"), &value("actions"), &value("resources")));
+        }
+    }
+    found
+}
+
+/// Documents in a tree: every map with a `Statement` (or, in Terraform's JSON syntax, `statement`) of maps.
+pub(super) fn documents(root: &Node) -> Vec<Document> {
+    let mut found = Vec::new();
+    for map in root.maps() {
+        let Some(statements) = map.get(&["Statement", "statement"]) else { continue };
+        let document: Document = statements
+            .elements()
+            .into_iter()
+            .filter_map(|statement| {
+                let value = |keys: &[&str]| statement.get(keys).cloned().unwrap_or(Node::Other);
+                allowing(
+                    &value(&["Effect", "effect"]),
+                    &value(&["Sid", "sid"]),
+                    &value(&["Action", "actions"]),
+                    &value(&["Resource", "resources"]),
+                )
+            })
+            .collect();
+        if !document.is_empty() {
+            found.push(document);
+        }
+    }
+    found
+}
+
+/// A statement, unless it denies. Without an effect it allows, as `aws_iam_policy_document` has it.
+fn allowing(effect: &Node, sid: &Node, actions: &Node, resources: &Node) -> Option<Statement> {
+    if effect.text().is_some_and(|effect| effect.eq_ignore_ascii_case("deny")) {
+        return None;
+    }
+    Some(Statement {
+        sid: sid.text().unwrap_or_default().to_owned(),
+        actions: actions.texts().into_iter().map(|(action, _)| action.to_owned()).collect(),
+        resources: resources.texts().into_iter().map(|(text, offset)| (text.to_owned(), offset)).collect(),
+    })
+}
+
+/// What one document's statements mean for locks.
+pub(super) fn judge(document: &Document, known_tables: &[String]) -> Vec<Found> {
+    let mut found = Vec::new();
+    for statement in document {
+        let on_table =
+            allows_any(statement, &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"]);
+        let on_object = allows_any(statement, &["s3:GetObject", "s3:PutObject"]);
+        for (resource, offset) in &statement.resources {
+            let kind = if on_table && is_lock_table(resource, &statement.sid, known_tables) {
+                GrantKind::LockTable
+            } else if on_object && resource.ends_with(".tfstate") && !covers_lock(document, resource) {
+                GrantKind::StateWithoutLock
+            } else {
+                continue;
+            };
+            found.push(Found { kind, resource: resource.clone(), offset: *offset });
+        }
+    }
+    found
+}
+
+/// Whether a statement names an action that admits one of these, wildcards and letter case as IAM takes them.
+fn allows_any(statement: &Statement, wanted: &[&str]) -> bool {
+    statement.actions.iter().any(|action| {
+        // `*` alone says nothing about tables or states.
+        action != "*" && wanted.iter().any(|wanted| matches(&action.to_lowercase(), &wanted.to_lowercase()))
+    })
+}
+
+/// Whether every right on `<state>.tflock` is given somewhere in the document.
+fn covers_lock(document: &Document, state: &str) -> bool {
+    let lock = canonical(&format!("{state}.tflock"));
+    ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].iter().all(|wanted| {
+        document.iter().any(|statement| {
+            statement.actions.iter().any(|action| matches(&action.to_lowercase(), &wanted.to_lowercase()))
+                && statement.resources.iter().any(|(pattern, _)| matches(&canonical(pattern), &lock))
+        })
+    })
+}
+
+/// Two ways to write one bucket's ARN in HCL become one text: `${x.arn}/k`, `arn:aws:s3:::${x.id}/k`.
+fn canonical(resource: &str) -> String {
+    let bare = resource.strip_prefix("arn:aws:s3:::").unwrap_or(resource);
+    bare.replace(".arn}", "}").replace(".id}", "}").replace(".bucket}", "}")
+}
+
+fn is_lock_table(resource: &str, sid: &str, known_tables: &[String]) -> bool {
+    if resource.contains(":s3:::") || resource.contains("aws_s3_bucket") || resource.contains(":kms:") {
+        return false;
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let known = known_tables.iter().any(|table| {
+        !table.is_empty()
+            && resource.match_indices(table.as_str()).any(|(at, _)| {
+                let before = resource.get(..at).and_then(|head| head.chars().next_back());
+                let after = resource.get(at + table.len()..).and_then(|tail| tail.chars().next());
+                !before.is_some_and(is_name) && !after.is_some_and(is_name)
+            })
+    });
+    // Behind `table/` stands the name; the account and region before it say nothing.
+    let name = resource.rsplit_once("table/").map_or(resource, |(_, name)| name);
+    let speaks_of_tables = resource.contains("dynamodb") || resource == "*";
+    known || speaks_of_locks(name) || (speaks_of_tables && speaks_of_locks(sid))
+}
+
+/// Whether a name speaks of locks or of Terraform state.
+fn speaks_of_locks(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let lock = name.match_indices("lock").any(|(at, _)| {
+        // `clock` and `block` are other words.
+        !name.get(..at).is_some_and(|head| head.ends_with(['c', 'b']) && !head.ends_with("db"))
+    });
+    let words = ["tfstate", "tf-state", "tf_state", "terraform", "tofu", "terragrunt"];
+    lock || words.iter().any(|word| name.contains(word))
+}
+
+/// IAM's wildcards: `*` any text, `?` one character. Linear in the product of both lengths.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p + 1, t));
+                p += 1;
+            }
+            Some(byte) if *byte == b'?' || Some(byte) == text.get(t) => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((after, from)) => {
+                    p = after;
+                    t = from + 1;
+                    star = Some((after, t));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.get(p..).unwrap_or_default().iter().all(|byte| *byte == b'*')
+}

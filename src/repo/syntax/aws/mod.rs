@@ -1,0 +1,106 @@
+//! AWS resources in code that matter to locks: tables that hold locks, and IAM statements that name them or that
+//! grant on exactly a state object. Reading only: nothing here decides what a backend uses.
+//!
+//! What it can't see: policies put together from several documents (each is judged alone), JSON inside a quoted
+//! string or behind `templatefile`, statements inside a conditional or a `dynamic` block's iterator, template
+//! directives that make a heredoc invalid JSON, SAM and CDK code, tables that a nested module makes, and names
+//! that only a run can tell. What it says is a hint for people, not the evaluation of a policy.
+
+mod grants;
+mod node;
+mod tables;
+
+use crate::repo::facts::{Grant, LockTable};
+use crate::repo::text::{Span, Text};
+
+/// How a file is written, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Hcl,
+    Json,
+    Yaml,
+}
+
+fn written(file: &str) -> Option<Written> {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let ends = |tails: &[&str]| tails.iter().any(|tail| name.ends_with(tail));
+    if ends(&[".json"]) {
+        Some(Written::Json)
+    } else if ends(&[".tf", ".tofu", ".hcl"]) {
+        Some(Written::Hcl)
+    } else if ends(&[".yml", ".yaml"]) {
+        Some(Written::Yaml)
+    } else {
+        None
+    }
+}
+
+/// A cheap look at the bytes: without one of these words a file holds nothing for this room.
+fn mentions(bytes: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+}
+
+/// Lock tables that a file declares: `aws_dynamodb_table` with the hash key `LockID` (native and JSON syntax),
+/// `module` calls that make one, `AWS::DynamoDB::Table` in CloudFormation. In order of position.
+pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
+    let Some(written) = written(file) else { return Vec::new() };
+    let bytes = text.bytes();
+    let by_module = tables::MODULES.iter().any(|module| mentions(bytes, module.marks));
+    if !(mentions(bytes, &["LockID"]) || (written != Written::Yaml && by_module)) {
+        return Vec::new();
+    }
+    let mut found = match written {
+        Written::Hcl => tables::hcl(text),
+        Written::Json => {
+            node::json(bytes, Span::new(0, bytes.len())).map(|n| tables::tree(&n)).unwrap_or_default()
+        }
+        Written::Yaml => node::yaml(bytes).iter().flat_map(tables::tree).collect(),
+    };
+    found.sort_by_key(|table| table.offset);
+    found
+        .into_iter()
+        .map(|table| LockTable {
+            address: table.address,
+            name: table.name,
+            place: text.place(file, table.offset),
+        })
+        .collect()
+}
+
+/// IAM statements of a file that matter to locks, in order of position.
+///
+/// [`LockTable`](crate::repo::facts::GrantKind::LockTable): an allowed `dynamodb:` item action on a table that
+/// is one of `known_tables` (names or addresses) or whose name, or the statement's id, speaks of locks or of
+/// Terraform state.
+///
+/// [`StateWithoutLock`](crate::repo::facts::GrantKind::StateWithoutLock): `s3:GetObject` or `s3:PutObject` on a
+/// resource that ends in `.tfstate`, where the same document does not allow Get, Put and Delete on that key with
+/// `.tflock` behind it.
+pub fn read_grants(file: &str, text: Text<'_>, known_tables: &[String]) -> Vec<Grant> {
+    let Some(written) = written(file) else { return Vec::new() };
+    let bytes = text.bytes();
+    if !mentions(bytes, &["dynamodb:", "DynamoDB:", ".tfstate"]) {
+        return Vec::new();
+    }
+    let documents = match written {
+        Written::Hcl => grants::hcl(bytes),
+        Written::Json => {
+            node::json(bytes, Span::new(0, bytes.len())).map(|n| grants::documents(&n)).unwrap_or_default()
+        }
+        Written::Yaml => node::yaml(bytes).iter().flat_map(grants::documents).collect(),
+    };
+    let mut found: Vec<_> = documents.iter().flat_map(|doc| grants::judge(doc, known_tables)).collect();
+    found.sort_by_key(|grant| (grant.offset, grant.kind));
+    found.dedup();
+    found
+        .into_iter()
+        .map(|grant| Grant {
+            kind: grant.kind,
+            resource: crate::repo::setting::without_credentials(grant.resource),
+            place: text.place(file, grant.offset),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

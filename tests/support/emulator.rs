@@ -1,0 +1,143 @@
+//! A moto server on a free loopback port: S3, DynamoDB, IAM and STS for the real terraform to talk to.
+//! Speaks plain HTTP by itself, so that no test needs a client library.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A running emulator; it ends when this is dropped.
+pub struct Emulator {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Emulator {
+    /// Starts one and waits until it answers. Panics with what to do when it can't.
+    pub fn start() -> Self {
+        // The port is free when we look, and somebody else may take it before the server does: try again.
+        for _ in 0..3 {
+            let address = free_address();
+            let mut child = spawn(address);
+            if answers(&mut child, address) {
+                return Self { child, address };
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        panic!(
+            "moto_server started but never answered: run `scripts/test`, which installs the pinned version."
+        );
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Makes a bucket (region us-east-1).
+    pub fn create_bucket(&self, name: &str) {
+        let (status, body) = self.request("PUT", &format!("/{name}"), &[], b"");
+        assert_eq!(status, 200, "bucket {name} was not created: {body}");
+    }
+
+    /// Makes a lock table: one string hash key called `LockID`.
+    pub fn create_lock_table(&self, name: &str) {
+        let body = format!(
+            r#"{{"TableName":"{name}","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{{"AttributeName":"LockID","AttributeType":"S"}}],"KeySchema":[{{"AttributeName":"LockID","KeyType":"HASH"}}]}}"#
+        );
+        let headers = [
+            ("X-Amz-Target", "DynamoDB_20120810.CreateTable"),
+            ("Content-Type", "application/x-amz-json-1.0"),
+            (
+                "Authorization",
+                "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
+            ),
+        ];
+        let (status, body) = self.request("POST", "/", &headers, body.as_bytes());
+        assert_eq!(status, 200, "table {name} was not created: {body}");
+    }
+
+    /// One HTTP request: status and body.
+    pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
+        exchange(self.address, method, path, headers, body)
+            .unwrap_or_else(|error| panic!("emulator: {method} {path}: {error}"))
+    }
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(address: SocketAddr) -> Child {
+    let program = program();
+    Command::new(&program)
+        .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| {
+            panic!(
+                "{} did not start ({error}). The oracle tests need moto's server: run `scripts/test`, which \
+                 installs it, or name one in LOCKSHIFT_MOTO.",
+                program.display()
+            )
+        })
+}
+
+/// `LOCKSHIFT_MOTO`, else the one that `scripts/test` installs, else the one on `PATH`.
+fn program() -> PathBuf {
+    if let Some(named) = std::env::var_os("LOCKSHIFT_MOTO") {
+        return named.into();
+    }
+    let installed = super::repository().join("target/ci-venv/bin/moto_server");
+    if installed.exists() { installed } else { "moto_server".into() }
+}
+
+fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
+    listener.local_addr().expect("a bound socket has an address")
+}
+
+fn answers(child: &mut Child, address: SocketAddr) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while Instant::now() < deadline {
+        if child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return false;
+        }
+        if exchange(address, "GET", "/moto-api/", &[], b"").is_ok_and(|(status, _)| status == 200) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> std::io::Result<(u16, String)> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2))?;
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(body)?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+    status.map(|status| (status, body.to_owned())).ok_or_else(|| std::io::Error::other("no HTTP status line"))
+}
