@@ -4,90 +4,11 @@
 use crate::repo::text::Span;
 
 use super::calls::{Reader, State};
+pub(crate) use super::code_style::{Style, is_for_people};
+use super::code_style::{barrier, push_expression, split_words};
 use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{Dialect, Word, heredoc_body};
-
-/// What the languages differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Style {
-    hash: bool,
-    slashes: bool,
-    triple: bool,
-    backtick: bool,
-    multiline: bool,
-    /// Data, not a program: an argument list there can be edited.
-    data: bool,
-}
-
-impl Style {
-    /// Python, Ruby, TOML, …
-    pub(crate) const HASH: Self =
-        Self { hash: true, slashes: false, triple: true, backtick: true, multiline: true, data: false };
-    /// JavaScript, Groovy, Go, …
-    pub(crate) const SLASHES: Self =
-        Self { hash: false, slashes: true, triple: true, backtick: true, multiline: false, data: false };
-    /// PHP.
-    pub(crate) const BOTH: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: true, multiline: false, data: false };
-    /// Terragrunt's `extra_arguments`.
-    pub(crate) const HCL: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: false, multiline: false, data: true };
-    /// JSON, and lists in YAML and Dockerfiles.
-    pub(crate) const JSON: Self =
-        Self { hash: false, slashes: false, triple: false, backtick: false, multiline: true, data: true };
-}
-
-/// Names of functions, keys and arguments whose text is for people.
-pub(crate) fn is_for_people(name: &str) -> bool {
-    matches!(
-        name.to_ascii_lowercase().as_str(),
-        "name"
-            | "description"
-            | "desc"
-            | "displayname"
-            | "label"
-            | "title"
-            | "summary"
-            | "help"
-            | "message"
-            | "msg"
-            | "print"
-            | "println"
-            | "printf"
-            | "puts"
-            | "echo"
-            | "log"
-            | "info"
-            | "warn"
-            | "warning"
-            | "error"
-            | "debug"
-            | "raise"
-            | "throw"
-            | "die"
-            | "abort"
-            | "fail"
-            | "exception"
-            | "run-name"
-            | "if"
-            | "uses"
-            | "image"
-            | "id"
-            | "comment"
-            | "comments"
-            | "group"
-            | "key"
-            | "keywords"
-            | "changelog"
-            | "stage"
-            | "documentation"
-            | "usage"
-            | "it"
-            | "describe"
-            | "context"
-    )
-}
 
 /// Brackets deeper than this are not told apart any more.
 const MAX_DEPTH: usize = 512;
@@ -572,34 +493,4 @@ fn run_pending(
             }
         }
     }
-}
-
-/// The words of a text without any quote.
-fn split_words(bytes: &[u8], content: Span) -> Vec<Word> {
-    let mut words = Vec::new();
-    let mut at = content.start;
-    for part in content.of(bytes).split(u8::is_ascii_whitespace) {
-        if !part.is_empty() {
-            let mut word = Word::at(at);
-            word.push(bytes, at, at + part.len());
-            word.span.end = at + part.len();
-            words.push(word.finish());
-        }
-        at += part.len() + 1;
-    }
-    words
-}
-
-fn push_expression(word: &mut Word, expression: &[u8], at: usize) {
-    word.escaped = true;
-    word.push_as(b"${", at);
-    word.push_as(expression, at);
-    word.push_as(b"}", at);
-}
-
-/// A word that is no value of the flag before it.
-fn barrier(at: usize) -> Word {
-    let mut word = Word::at(at);
-    word.push_as(b"-", at);
-    word.finish()
 }
