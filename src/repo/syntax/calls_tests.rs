@@ -366,6 +366,24 @@ fn formatted_words_and_variables_with_one_value() {
 }
 
 #[test]
+fn escapes_of_strings_around_a_command() {
+    let text = "{\"run\": \"cd infra\\nterraform init \\\\\\n  -backend-config=\\\"key=k\\\"\\nterraform plan -lock=false\"}";
+    let calls = read("x.json", text);
+    assert_eq!(calls.len(), 2, "{text} {calls:#?}");
+    assert_eq!((calls[0].dir.as_deref(), flags(&calls[0])), (Some("infra"), vec!["key=k".to_owned()]));
+    assert_eq!(slice(text, calls[0].config_flags[0].span), "-backend-config=\\\"key=k\\\"");
+    assert_eq!(slice(text, calls[0].config_flags[0].settings[0].value_span), "k");
+    assert!(calls[1].lock_false.is_some());
+
+    let text =
+        "cd infra\r\nterraform init \\\r\n  -backend-config=key=k \\\r\n  -reconfigure\r\nterraform plan\r\n";
+    let calls = read("x.sh", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!((flags(&calls[0]), calls[0].reconfigure), (vec!["key=k".to_owned()], true));
+    assert_eq!(calls[0].dir.as_deref(), Some("infra"));
+}
+
+#[test]
 fn which_files_are_read() {
     for yes in [
         "x.sh",

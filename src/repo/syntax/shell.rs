@@ -211,14 +211,16 @@ impl Scanner<'_> {
             }
             return;
         }
+        if self.starts(b"\\\\\\n") {
+            self.at += 4; // an escaped backslash, and an escaped newline: the shell sees a continued line
+            return;
+        }
         match (self.peek(1), self.peek(2)) {
             (Some(b'"'), _) => self.quote(b"\\\"", 2),
-            (Some(b'\\'), Some(b'\n')) => self.at += 3,
-            (Some(b'\\'), Some(b'\\')) => {
+            (Some(b'\\'), _) => {
                 self.at += 1;
                 self.escape();
             }
-            (Some(b'\\'), Some(b'n')) => self.at += 4,
             (Some(b'n'), _) => self.emit(Token::Newline, 2),
             (Some(b't'), _) => {
                 self.finish_word();
