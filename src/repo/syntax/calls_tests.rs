@@ -366,6 +366,18 @@ fn formatted_words_and_variables_with_one_value() {
 }
 
 #[test]
+fn inputs_of_an_action_that_runs_the_command() {
+    let text = "steps:\n  - uses: x/terraform-plan@v1\n    with:\n      path: infra\n      backend_config: |\n        bucket=b\n        dynamodb_table=${{ vars.TABLE }}\n      backend_config_file: prod.hcl\n# terraform\n";
+    let calls = read(".github/workflows/a.yml", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!((calls[0].dir.as_deref(), flags(&calls[0])[0].as_str()), (Some("infra"), "bucket=b"));
+    assert_eq!(flags(&calls[0])[1], "dynamodb_table?${{ vars.TABLE }}");
+    assert_eq!(slice(text, calls[0].config_flags[0].span), "bucket=b");
+    assert!(!calls[0].config_flags[0].editability.is_safe());
+    assert_eq!((calls[1].dir.as_deref(), files(&calls[1])), (Some("infra"), vec!["prod.hcl"]));
+}
+
+#[test]
 fn escapes_of_strings_around_a_command() {
     let text = "{\"run\": \"cd infra\\nterraform init \\\\\\n  -backend-config=\\\"key=k\\\"\\nterraform plan -lock=false\"}";
     let calls = read("x.json", text);

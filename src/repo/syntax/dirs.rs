@@ -42,6 +42,9 @@ const BASE_DIRS: &[&str] = &[
     "{{.TASKFILE_DIR}}",
     "$BUILDKITE_BUILD_CHECKOUT_PATH",
     "$(ROOT_DIR)",
+    "${get_terragrunt_dir()}",
+    "${{ github.action_path }}",
+    "$(Build.Repository.LocalPath)",
 ];
 
 /// What follows a known base directory (`$GITHUB_WORKSPACE/infra` → `infra`); `None` when there is none.

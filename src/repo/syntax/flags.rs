@@ -396,7 +396,7 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
     let reason = if place == Around::Code {
         "the flag stands in program code"
     } else if place == Around::YamlItem {
-        "each argument is a YAML list item of its own"
+        "each argument is a YAML item of its own"
     } else if word.escaped
         || word.quotes > 1
         || word.quote_len > 1
