@@ -154,10 +154,16 @@ pub(super) fn yaml(bytes: &[u8]) -> Vec<Node> {
     let bom = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let Ok(text) = std::str::from_utf8(bytes.get(bom..).unwrap_or_default()) else { return Vec::new() };
     let starts = line_starts(text);
-    let offset_of = |line: usize, column: usize| {
+    // Line, column and offset of the last answer: scalars come in order, and a line may be long.
+    let mut last = (0, 0, 0);
+    let mut offset_of = |line: usize, column: usize| {
         let start = starts.get(line.saturating_sub(1)).copied().unwrap_or(text.len());
-        let tail = text.get(start..).unwrap_or_default();
-        bom + start + tail.char_indices().nth(column).map_or(tail.len(), |(at, _)| at)
+        let (from, skip) =
+            if last.0 == line && last.1 <= column { (last.2, column - last.1) } else { (start, column) };
+        let tail = text.get(from..).unwrap_or_default();
+        let offset = from + tail.char_indices().nth(skip).map_or(tail.len(), |(at, _)| at);
+        last = (line, column, offset);
+        bom + offset
     };
     let mut documents = Vec::new();
     let mut open: Vec<Open> = Vec::new();
