@@ -9,6 +9,7 @@
 mod grants;
 mod node;
 mod tables;
+mod tokens;
 
 use super::positions::Positions;
 use crate::repo::facts::{Grant, LockTable};
