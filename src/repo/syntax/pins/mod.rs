@@ -171,6 +171,8 @@ fn scope(file: &str, kind: Kind) -> &str {
     match kind {
         Kind::CiYaml => ci_folder(file).unwrap_or("."),
         Kind::Dockerfile => ".",
+        // `mise/config.toml` speaks for the directory above; `mise/mise.toml` for its own.
+        Kind::Mise if file.ends_with("mise.toml") && !dir.ends_with(".config") => dir,
         Kind::Mise => [".config/mise", ".config", ".mise", "mise"]
             .iter()
             .find_map(|tail| dir.strip_suffix(tail).filter(|head| head.is_empty() || head.ends_with('/')))
