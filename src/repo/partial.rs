@@ -93,7 +93,9 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[Call]) ->
     work.shaped();
     work.wander(&wandering);
     let mut result = work.finish();
-    result.shared_var_files = shared_var_files(&by_file);
+    let files = sources.iter().filter(|source| source.kind == SourceKind::BackendConfigFile);
+    let files = files.map(|source| source.place.file.as_str()).collect();
+    result.shared_var_files = shared_var_files(&by_file, &files);
     result.habits = habits(calls);
     result
 }
