@@ -41,6 +41,15 @@ const SKIPPED: &[&str] = &[
     "gpg", "drawio", "tfstate", "tfplan", "diff", "patch", "log",
 ];
 
+/// What a file of this name in this directory could hold.
+pub fn class_in(dir: &str, name: &str) -> FileClass {
+    // By far the most common answer needs no path.
+    if is_module_file(name) && !dir.contains("{{") {
+        return if is_json_file(name) { FileClass::ModuleJson } else { FileClass::Module };
+    }
+    class_of(&super::walk::join(dir, name), name)
+}
+
 /// What a file of this shown path could hold.
 pub fn class_of(path: &str, name: &str) -> FileClass {
     if is_module_file(name) {

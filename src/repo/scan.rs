@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::class::{FileClass, Prefilter, class_of};
+use super::class::{FileClass, Prefilter, class_in, class_of};
 use super::facts::{FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
@@ -163,30 +163,30 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
 
 fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {
     let name = file.name();
-    let path = walk::join(file.dir(), &name);
-    let class = class_of(&path, &name);
+    let class = class_in(file.dir(), &name);
     if class == FileClass::Skip {
         return Ok(None);
     }
+    let path = || walk::join(file.dir(), &name);
     BUFFER.with_borrow_mut(|buffer| {
-        let whole = match file.read(buffer, MAX_FILE) {
-            Ok(whole) => whole,
-            Err(error) => return Err(unreadable(&path, &error)),
+        let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
+        let matters = filter.may_matter(class, buffer.bytes());
+        if !whole && (class.is_configuration() || matters) {
+            return Err(too_large(&path()));
+        }
+        // Nothing is allocated for a file that does not matter: most do not.
+        let facts = if matters || buffer.bytes().starts_with(b"\0") {
+            read_file(&path(), class, buffer.bytes(), filter)
+        } else {
+            None
         };
-        if !whole && (class.is_configuration() || filter.may_matter(class, buffer)) {
-            return Err(too_large(&path));
-        }
-        let facts = read_file(&path, class, buffer, filter);
-        // One huge file must not keep its memory for the rest of the walk.
-        if buffer.capacity() > 4 * 1024 * 1024 {
-            *buffer = Vec::new();
-        }
+        buffer.shrink();
         Ok(facts)
     })
 }
 
 thread_local! {
-    static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+    static BUFFER: std::cell::RefCell<walk::Buffer> = std::cell::RefCell::new(walk::Buffer::default());
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {

@@ -128,32 +128,53 @@ impl Candidate<'_> {
     }
 
     /// Reads up to `limit` bytes into `buffer`, replacing what was there. Says whether that was all.
-    pub fn read(&self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
-        buffer.clear();
+    ///
+    /// # Errors
+    /// What the system says of opening or reading it.
+    pub fn read(&self, buffer: &mut Buffer, limit: usize) -> io::Result<bool> {
+        buffer.filled = 0;
         let file = File::open(self.os_path())?;
-        read_up_to(&file, buffer, limit)
+        buffer.read(&file, limit)
     }
 }
 
-/// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
-fn read_up_to(mut file: &File, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
-    const CHUNK: usize = 64 * 1024;
-    let mut filled = 0;
-    loop {
-        if filled >= limit {
-            buffer.truncate(filled);
-            return Ok(file.read(&mut [0_u8])? == 0);
-        }
-        let want = CHUNK.max(filled).min(limit - filled);
-        buffer.resize(filled + want, 0);
-        match file.read(buffer.get_mut(filled..).unwrap_or_default()) {
-            Ok(0) => {
-                buffer.truncate(filled);
-                return Ok(true);
+/// Where files are read into, one after the other. What was allocated (and cleared) once serves all that follow.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    space: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    /// The bytes of the file that was read last.
+    pub fn bytes(&self) -> &[u8] {
+        self.space.get(..self.filled).unwrap_or_default()
+    }
+
+    /// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
+    fn read(&mut self, mut file: &File, limit: usize) -> io::Result<bool> {
+        const CHUNK: usize = 64 * 1024;
+        loop {
+            if self.filled >= limit {
+                return Ok(file.read(&mut [0_u8])? == 0);
             }
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            if self.filled == self.space.len() {
+                self.space.resize(self.filled + CHUNK.max(self.filled), 0);
+            }
+            let end = self.space.len().min(limit);
+            match file.read(self.space.get_mut(self.filled..end).unwrap_or_default()) {
+                Ok(0) => return Ok(true),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Gives memory back that only a huge file needed.
+    pub fn shrink(&mut self) {
+        if self.space.len() > 4 * 1024 * 1024 {
+            *self = Self::default();
         }
     }
 }
@@ -478,9 +499,9 @@ mod tests {
     fn names(root: &Path, options: WalkOptions) -> (Vec<(String, bool)>, Walked<usize>) {
         let options = WalkOptions { paths: vec![root.to_owned()], ..options };
         let walked = walk(&options, &|name| name.ends_with(".tf"), &Silent, &|file| {
-            let mut buffer = Vec::new();
+            let mut buffer = Buffer::default();
             assert!(file.read(&mut buffer, 1 << 20).unwrap());
-            Ok(Some(buffer.len()))
+            Ok(Some(buffer.bytes().len()))
         })
         .unwrap();
         let prefix = format!("{}/", root.display());
@@ -569,10 +590,10 @@ mod tests {
     fn reading_stops_at_the_limit_and_says_so() {
         let root = tree(&[("f", "0123456789")]);
         let file = File::open(root.path().join("f")).unwrap();
-        let mut buffer = Vec::new();
-        assert!(!read_up_to(&file, &mut buffer, 4).unwrap());
-        assert_eq!(buffer, b"0123");
+        let mut buffer = Buffer::default();
+        assert!(!buffer.read(&file, 4).unwrap());
+        assert_eq!(buffer.bytes(), b"0123");
         let file = File::open(root.path().join("f")).unwrap();
-        assert!(read_up_to(&file, &mut Vec::new(), 10).unwrap());
+        assert!(Buffer::default().read(&file, 10).unwrap());
     }
 }
