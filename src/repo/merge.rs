@@ -103,22 +103,23 @@ struct Builder<'a> {
     reasons: BTreeMap<usize, String>,
     /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
     terragrunt_sources: Vec<usize>,
-    pins: Vec<VersionPin>,
+    /// Version pins by the directory below which they hold.
+    pins: BTreeMap<&'a str, Vec<VersionPin>>,
     reader_sources: Vec<usize>,
 }
 
 impl<'a> Builder<'a> {
     fn new(facts: &'a Facts<'a>, engine: Option<Engine>) -> Self {
         let mut inventory = Inventory { problems: facts.problems.clone(), ..Inventory::default() };
-        let mut pins = Vec::new();
-        for (id, file) in facts.files {
+        let mut pins: BTreeMap<&str, Vec<VersionPin>> = BTreeMap::new();
+        for (_, file) in facts.files {
             inventory.problems.extend(file.problems.iter().cloned());
             inventory.lock_tables.extend(file.tables.iter().cloned());
             inventory.grants.extend(file.grants.iter().cloned());
             inventory.ignores.extend(file.ignores.iter().cloned());
-            pins.extend(file.pins.iter().cloned());
-            let source_file = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
-            inventory.files.insert(id.path.clone(), source_file);
+            for pin in &file.pins {
+                pins.entry(pin.scope.as_str()).or_default().push(pin.clone());
+            }
         }
         Self {
             facts,
@@ -374,10 +375,14 @@ impl<'a> Builder<'a> {
             Some(winner) => winner.required_versions.clone(),
             None => Vec::new(),
         };
+        // Only pins of the directories above can hold here.
+        let above =
+            std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
+        let near: Vec<VersionPin> = above.filter_map(|dir| self.pins.get(dir)).flatten().cloned().collect();
         // A pin of Terragrunt says something only where Terragrunt runs.
         let pins: Vec<VersionPin> = unit_pins
             .iter()
-            .chain(versions::applicable(path, &self.pins))
+            .chain(versions::applicable(path, &near))
             .filter(|pin| kind == RootKind::Terragrunt || pin.tool != Tool::Terragrunt)
             .cloned()
             .collect();
@@ -517,6 +522,18 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, owners: &Owners) -> Inventory {
+        let holding: BTreeSet<&str> =
+            self.inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
+        let roots: BTreeSet<&str> = self.inventory.roots.iter().map(|root| root.path.as_str()).collect();
+        let files = self.facts.files.iter().filter(|(id, file)| {
+            holding.contains(id.path.as_str()) || (file.module.is_some() && roots.contains(id.dir()))
+        });
+        self.inventory.files = files
+            .map(|(id, _)| {
+                let opened = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
+                (id.path.clone(), opened)
+            })
+            .collect();
         for root in &mut self.inventory.roots {
             root.owners = owners.owners_of_dir(&root.path);
         }
