@@ -334,9 +334,11 @@ impl<'a> Builder<'a> {
                     .get(*index)
                     .is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
             });
-            let view = unit.local_source.as_deref().and_then(|dir| dirs.get(dir));
-            let block =
-                view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
+            // Source: Terragrunt copies the unit's own files over the module that it downloads.
+            let own = std::iter::once(unit.path.as_str()).chain(unit.local_source.as_deref());
+            let block = own
+                .filter(|_| !generated)
+                .find_map(|dir| dirs.get(dir)?.views().first().and_then(|(_, winner)| winner.s3));
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
             self.accounted.extend(all.iter().chain(&shadowed));
             let backend =
@@ -536,7 +538,10 @@ impl<'a> Builder<'a> {
 
 /// Directories whose backend block Terragrunt units fill: no root modules of their own.
 fn filled(units: &[Unit]) -> BTreeSet<&str> {
-    units.iter().filter_map(|unit| unit.local_source.as_deref()).collect()
+    units
+        .iter()
+        .flat_map(|unit| unit.local_source.as_deref().into_iter().chain([unit.path.as_str()]))
+        .collect()
 }
 
 #[cfg(test)]
