@@ -90,8 +90,7 @@ mod tests {
         for file in ["pipeline/plan_test.py", "spec/plan.rb", "tests/plan.sh"] {
             assert_eq!(kinds(file, call), [], "{file}");
         }
-        let help =
-            "const help = `\nUsage: tofu apply\n\n  -lock=false            Don't hold a state lock.\n`\n";
+        let help = "const help = `\nUsage: tofu apply\n\n  -lock=false            Don't hold a state lock.\n\n  -x  Don't.\n`\n";
         assert_eq!(kinds("command/apply.go", help), []);
         let list = "var args = []string{\"plan\",\n  \"-lock=false\",  Extra}\n";
         assert_eq!(kinds("command/run.go", list), [(HabitKind::LockFalse, 2)]);

@@ -12,8 +12,8 @@ use super::owners::Owners;
 use super::partial::{self, Choice};
 use super::problem::Problem;
 use super::root_module::{self, ModuleFile, Settings, Winner};
-use super::source::{Source, SourceKind};
-use super::syntax::expression::Scope;
+use super::source::{Editability, Source, SourceKind};
+use super::syntax::{atmos, expression::Scope};
 use super::terragrunt::{self, Unit};
 use super::versions;
 
@@ -512,6 +512,9 @@ impl<'a> Builder<'a> {
             SourceKind::Heredoc | SourceKind::Echo => "a script writes this backend when it runs".to_owned(),
             SourceKind::Template => "a template: its output is configuration elsewhere".to_owned(),
             SourceKind::Terramate => "Terramate writes this into the stacks that it generates for".to_owned(),
+            SourceKind::Atmos if source.editability == Editability::ReportOnly(atmos::STRAY.to_owned()) => {
+                atmos::STRAY.to_owned()
+            }
             SourceKind::Atmos => "Atmos gives this to its components".to_owned(),
             SourceKind::Cdktf => "CDKTF source: `cdktf synth` writes the configuration".to_owned(),
             SourceKind::Reader => "a remote-state reader".to_owned(),

@@ -213,9 +213,10 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
 
 /// Whether a flag stands in a help text: its explanation follows in a column of its own.
 fn is_explained(flag: &Word, next: Option<&Word>) -> bool {
-    let in_column = |next: &Word| next.span.start >= flag.span.end + 2 && next.quotes == 0;
-    flag.quotes == 0
-        && next.is_some_and(|next| in_column(next) && next.text.starts_with(|c: char| c.is_ascii_uppercase()))
+    let says = |next: &Word| {
+        next.span.start >= flag.span.end + 2 && next.text.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    flag.quotes == 0 && next.is_some_and(says)
 }
 
 /// The name of a flag, its one or two dashes and its value taken off.
