@@ -109,6 +109,7 @@ const MODULE_NEEDLES: &[&[u8]] = &[
     b"\"../",
     b"lockshift:",
     b"LockID",
+    b"lock=false",
 ];
 
 /// What must be among the bytes of any other file.

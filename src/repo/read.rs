@@ -1,6 +1,6 @@
 //! One file's bytes to its facts: picks the readers that the file's class asks for. Pure: no file is opened here.
 
-use super::class::{FileClass, Prefilter};
+use super::class::FileClass;
 use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
@@ -15,12 +15,9 @@ const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
 const LOCK_WORDS: &[&[u8]] = &[b"dynamodb_table", b"use_lockfile", b"lock_table"];
 
 /// Reads one file. `None` when it holds nothing that matters.
-pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter) -> Option<FileFacts> {
+pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts> {
     if bytes.starts_with(GITCRYPT) {
         return matters_when_locked(class).then(|| locked(path));
-    }
-    if !filter.may_matter(class, bytes) {
-        return None;
     }
     let text = Text::new(bytes);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -30,6 +27,8 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             let (module, problems) = hcl::read_module_file(path, text, is_override_file(name));
             facts.module = Some(module);
             facts.problems = problems;
+            // `local-exec` and buildspecs in heredocs run Terraform, too.
+            facts.calls = calls::read_calls(path, text);
             read_aws(path, text, &mut facts);
         }
         FileClass::ModuleJson => {
@@ -57,8 +56,9 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
         }
         FileClass::Template => {
             let (sources, problems) = template::read_template(path, text);
-            facts.sources = sources;
-            facts.problems = problems;
+            read_script(path, text, &mut facts);
+            facts.sources.extend(sources);
+            facts.problems.extend(problems);
         }
         FileClass::Json => {
             let (source, _) = json::read_flat_json(path, text);
@@ -180,7 +180,7 @@ mod tests {
 
     fn read(path: &str, text: &str) -> Option<FileFacts> {
         let name = path.rsplit('/').next().unwrap();
-        read_file(path, super::super::class::class_of(path, name), text.as_bytes(), &Prefilter::default())
+        read_file(path, super::super::class::class_of(path, name), text.as_bytes())
     }
 
     #[test]

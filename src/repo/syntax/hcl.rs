@@ -422,12 +422,16 @@ pub fn is_backend_argument(name: &str) -> bool {
     BACKEND_ARGUMENTS.contains(&name.split('.').next().unwrap_or(name))
 }
 
+/// Whether settings say where a state or its lock is.
+pub fn identifies_a_state(settings: &[Setting]) -> bool {
+    let identifying = ["bucket", "key", "dynamodb_table", "lock_table", "use_lockfile"];
+    settings.iter().any(|setting| identifying.contains(&setting.name.as_str()))
+}
+
 /// Whether settings have the shape of a backend-config file for s3: only backend arguments, and one of bucket,
 /// key, a table or the lockfile among them.
 pub fn has_backend_shape(settings: &[Setting]) -> bool {
-    let identifying = ["bucket", "key", "dynamodb_table", "lock_table", "use_lockfile"];
-    settings.iter().any(|setting| identifying.contains(&setting.name.as_str()))
-        && settings.iter().all(|setting| is_backend_argument(&setting.name))
+    identifies_a_state(settings) && settings.iter().all(|setting| is_backend_argument(&setting.name))
 }
 
 /// Reads a flat `key = value` file, as given to `-backend-config=FILE`. `None` when it sets nothing.
