@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::facts::{Call, dir_of};
 use super::inventory::{Habit, HabitKind, SharedVarFile};
 use super::merge::resolve;
-use super::script_paths::is_automation;
+use super::script_paths::{is_automation, is_test};
 
 /// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;
 /// as written where neither does.
@@ -53,6 +53,9 @@ fn tidy(path: &str) -> &str {
 pub(crate) fn habits(calls: &[Call]) -> Vec<Habit> {
     let mut habits = Vec::new();
     for call in calls {
+        if is_test(&call.place.file) {
+            continue;
+        }
         if let Some(place) = &call.lock_false {
             habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone() });
         }
@@ -67,4 +70,29 @@ pub(crate) fn habits(calls: &[Call]) -> Vec<Habit> {
     habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
     habits.dedup();
     habits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::syntax::calls::read_calls;
+    use crate::repo::text::Text;
+
+    fn kinds(file: &str, text: &str) -> Vec<(HabitKind, usize)> {
+        let calls = read_calls(file, Text::new(text.as_bytes()));
+        habits(&calls).into_iter().map(|habit| (habit.kind, habit.place.line)).collect()
+    }
+
+    #[test]
+    fn tests_and_help_texts_have_no_habits() {
+        let call = "run(\"terraform plan -lock=false\")\n";
+        assert_eq!(kinds("pipeline/plan.py", call), [(HabitKind::LockFalse, 1)]);
+        for file in ["pipeline/plan_test.py", "spec/plan.rb", "tests/plan.sh"] {
+            assert_eq!(kinds(file, call), [], "{file}");
+        }
+        let help = "const help = `\nUsage: tofu apply\n\n  -lock=false            Don't hold a state lock.\n\n  -x  Don't.\n`\n";
+        assert_eq!(kinds("command/apply.go", help), []);
+        let list = "var args = []string{\"plan\",\n  \"-lock=false\",  Extra}\n";
+        assert_eq!(kinds("command/run.go", list), [(HabitKind::LockFalse, 2)]);
+    }
 }

@@ -12,8 +12,8 @@ use super::owners::Owners;
 use super::partial::{self, Choice};
 use super::problem::Problem;
 use super::root_module::{self, ModuleFile, Settings, Winner};
-use super::source::{Source, SourceKind};
-use super::syntax::expression::Scope;
+use super::source::{Editability, Source, SourceKind};
+use super::syntax::{atmos, expression::Scope};
 use super::terragrunt::{self, Unit};
 use super::versions;
 
@@ -335,9 +335,11 @@ impl<'a> Builder<'a> {
                     .get(*index)
                     .is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
             });
-            let view = unit.local_source.as_deref().and_then(|dir| dirs.get(dir));
-            let block =
-                view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
+            // Source: Terragrunt copies the unit's own files over the module that it downloads.
+            let own = std::iter::once(unit.path.as_str()).chain(unit.local_source.as_deref());
+            let block = own
+                .filter(|_| !generated)
+                .find_map(|dir| dirs.get(dir)?.views().first().and_then(|(_, winner)| winner.s3));
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
             self.accounted.extend(all.iter().chain(&shadowed));
             let backend =
@@ -515,6 +517,9 @@ impl<'a> Builder<'a> {
             SourceKind::Heredoc | SourceKind::Echo => "a script writes this backend when it runs".to_owned(),
             SourceKind::Template => "a template: its output is configuration elsewhere".to_owned(),
             SourceKind::Terramate => "Terramate writes this into the stacks that it generates for".to_owned(),
+            SourceKind::Atmos if source.editability == Editability::ReportOnly(atmos::STRAY.to_owned()) => {
+                atmos::STRAY.to_owned()
+            }
             SourceKind::Atmos => "Atmos gives this to its components".to_owned(),
             SourceKind::Cdktf => "CDKTF source: `cdktf synth` writes the configuration".to_owned(),
             SourceKind::Reader => "a remote-state reader".to_owned(),
@@ -553,7 +558,10 @@ impl<'a> Builder<'a> {
 
 /// Directories whose backend block Terragrunt units fill: no root modules of their own.
 fn filled(units: &[Unit]) -> BTreeSet<&str> {
-    units.iter().filter_map(|unit| unit.local_source.as_deref()).collect()
+    units
+        .iter()
+        .flat_map(|unit| unit.local_source.as_deref().into_iter().chain([unit.path.as_str()]))
+        .collect()
 }
 
 #[cfg(test)]

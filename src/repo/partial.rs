@@ -443,6 +443,32 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Choices in the same words, given in several scripts that are not edited, are one choice. (Editable ones stay
+    /// apart: each script's flag is edited where it stands.)
+    fn join_same_words(&self, choices: &mut Vec<Choice>) {
+        let fixed = |choice: &Choice| {
+            choice
+                .sources
+                .iter()
+                .all(|at| self.sources.get(*at).is_some_and(|source| !source.editability.is_safe()))
+        };
+        let mut joined: Vec<Choice> = Vec::with_capacity(choices.len());
+        for choice in std::mem::take(choices) {
+            match joined.last_mut() {
+                Some(last)
+                    if last.label == choice.label
+                        && last.missing == choice.missing
+                        && fixed(last)
+                        && fixed(&choice) =>
+                {
+                    last.sources.extend(choice.sources);
+                }
+                _ => joined.push(choice),
+            }
+        }
+        *choices = joined;
+    }
+
     fn finish(mut self) -> Attribution {
         for (root, flags) in std::mem::take(&mut self.loose) {
             self.used.extend(&flags);
@@ -468,6 +494,7 @@ impl<'a> Work<'a> {
             choices
                 .sort_by(|a, b| (&a.label, &a.sources, &a.missing).cmp(&(&b.label, &b.sources, &b.missing)));
             choices.dedup();
+            self.join_same_words(&mut choices);
             if choices.is_empty() {
                 choices.push(Choice::default());
             }

@@ -4,9 +4,9 @@ use super::class::FileClass;
 use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
-use super::source::Editability;
+use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
-use super::text::{Place, Text};
+use super::text::{Place, Span, Text};
 
 /// The header of a file that git-crypt holds locked.
 const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
@@ -109,6 +109,17 @@ fn mentions_lock(bytes: &[u8]) -> bool {
 /// lock word in it says that it is one; any other `.conf` is somebody else's.
 fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
     let (source, problems) = hcl::read_flat(path, text);
+    if facts.terragrunt.is_none() && facts.sources.is_empty() {
+        // A whole configuration under the name of a backend-config file: some script copies it into place.
+        let whole = Span::new(0, text.bytes().len());
+        let (blocks, _) = hcl::backends_in_region(path, text, whole, SourceKind::Template);
+        facts.sources.extend(blocks.into_iter().map(|block| Source {
+            editability: Editability::ReportOnly(
+                "Terraform does not read a backend block from a file of this name".to_owned(),
+            ),
+            ..block
+        }));
+    }
     if let Some(source) = source.filter(|source| hcl::has_backend_shape(&source.settings)) {
         facts.sources.push(source);
     }
@@ -195,6 +206,17 @@ mod tests {
         let facts = read("main.tf", "\0GITCRYPT\0abc").unwrap();
         assert_eq!(facts.problems[0].kind, ProblemKind::Encrypted);
         assert_eq!(read("photo.raw", "\0GITCRYPT\0abc"), None);
+    }
+
+    #[test]
+    fn a_whole_configuration_in_a_file_for_settings_is_told_and_not_edited() {
+        let text =
+            "terraform {\n  backend \"s3\" {\n    dynamodb_table = \"t\"\n  }\n}\nlocals {\n  a = 1\n}\n";
+        let facts = read("prod_backend.tfvars", text).unwrap();
+        let [source] = facts.sources.as_slice() else { panic!("{:?}", facts.sources) };
+        assert_eq!((source.kind, source.place.line), (SourceKind::Template, 2));
+        assert_eq!(source.settings[0].value.as_text(), Some("t"));
+        assert!(!source.editability.is_safe());
     }
 
     #[test]

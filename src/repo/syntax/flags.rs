@@ -180,7 +180,7 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
                 }
                 ("var-file", Some(file)) => call.var_files.push(file.to_owned()),
                 ("var-file", None) => call.var_files.extend(next.map(|value| value.text.clone())),
-                ("lock", Some(value)) if is_false(value) => {
+                ("lock", Some(value)) if is_false(value) && !is_explained(word, next) => {
                     call.lock_false.get_or_insert_with(|| locator.place(word.span.start));
                 }
                 ("reconfigure", value) => call.reconfigure = !value.is_some_and(is_false),
@@ -209,6 +209,14 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
         return None;
     }
     Some(call)
+}
+
+/// Whether a flag stands in a help text: its explanation follows in a column of its own.
+fn is_explained(flag: &Word, next: Option<&Word>) -> bool {
+    let says = |next: &Word| {
+        next.span.start >= flag.span.end + 2 && next.text.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    flag.quotes == 0 && next.is_some_and(says)
 }
 
 /// The name of a flag, its one or two dashes and its value taken off.

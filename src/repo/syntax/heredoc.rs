@@ -93,6 +93,9 @@ impl Reader<'_> {
                     && named.get_or_insert_with(|| config_names(file, text)).iter().any(|name| name == base);
                 if is_well_known(target) || is_named {
                     self.flat(region, target);
+                } else if base.starts_with(['$', '%', '{']) {
+                    // Only a run can tell the file's name: what is written says what it is.
+                    self.shaped(region, target);
                 }
                 continue;
             }
@@ -120,6 +123,17 @@ impl Reader<'_> {
                 }
                 self.keep(source);
             }
+        }
+    }
+
+    /// A flat file whose own text has the shape of backend-config, and names a lock.
+    fn shaped(&mut self, region: &Region, target: &str) {
+        let (settings, error) = hcl::settings(self.text, region.body);
+        let names_lock = ["dynamodb_table", "lock_table", "use_lockfile"]
+            .iter()
+            .any(|lock| settings.iter().any(|setting| setting.name == *lock));
+        if error.is_none() && names_lock && hcl::has_backend_shape(&settings) {
+            self.flat(region, target);
         }
     }
 

@@ -73,6 +73,17 @@ fn flat_files_by_name_or_by_call() {
 }
 
 #[test]
+fn a_flat_file_under_a_variable_name_is_known_by_its_shape() {
+    let text = "cat > \"$CONFIG_FILE\" <<EOF\nbucket = \"${BUCKET}\"\nkey = \"a.tfstate\"\ndynamodb_table = \"locks\"\nEOF\n";
+    let source = one("bootstrap.sh", text);
+    assert_eq!(source.label.as_deref(), Some("$CONFIG_FILE"));
+    assert_eq!(settings(text, &source), ["bucket?\"${BUCKET}\"", "key=a.tfstate", "dynamodb_table=locks"]);
+    // Another file's settings, and no file that a variable names.
+    assert_eq!(read("a.sh", &text.replace("key =", "colour =")), []);
+    assert_eq!(read("a.sh", &text.replace("$CONFIG_FILE", "notes.ini")), []);
+}
+
+#[test]
 fn pieces_printed_and_lines_rewritten() {
     let text = "echo \"terraform {\" > b.tf\necho \"  backend \\\"s3\\\" {\" >> b.tf\necho \"    dynamodb_table = \\\"locks\\\"\" >> b.tf\necho \"    key = \\\"$KEY\\\"\" >> b.tf\necho \"  }\" >> b.tf\nsed -i 's/dynamodb_table *= \".*\"/use_lockfile = true/' main.tf\n# sed 's/dynamodb_table/x/'\nprintf 'use_lockfile = true\\n' >> backend.hcl\necho \"terraform init -backend-config=dynamodb_table=x\"\n";
     let sources = read("x.sh", text);
