@@ -23,11 +23,15 @@ const ALIAS: &str = "a YAML anchor, alias or merge key: an edit here could chang
 const TEMPLATE: &str = "a Go template: the text is not YAML before Atmos has rendered it";
 const FUNCTION: &str = "a YAML tag: Atmos computes the value when it runs";
 const SHAPE: &str = "settings that do not stand one a line";
+const ELSEWHERE: &str = "a place where Atmos itself reads no backend: something else takes it from here";
 const BROKEN: &str = "the file could not be read to its end";
 
 /// Settings that are unknown where a mapping is taken over by an alias or a merge key.
 const TAKEN_OVER: &[&str] =
     &["bucket", "key", "region", "workspace_key_prefix", "dynamodb_table", "use_lockfile"];
+
+/// Settings that only Terraform's backend has.
+const LOCKS: &[&str] = &["dynamodb_table", "use_lockfile"];
 
 /// Reads one YAML file as Atmos stack configuration. A file without such a backend has no sources.
 ///
@@ -201,7 +205,7 @@ impl<'a> Walk<'a> {
             if is_key {
                 open.report_only.get_or_insert(SHAPE);
             }
-        } else if is_mapping && !is_key && is_backend(&self.path(0)) {
+        } else if is_mapping && !is_key && stands_for_backend(&self.path(0)) {
             self.open_source(depth + 1, at);
         }
         if anchor > 0 {
@@ -221,13 +225,14 @@ impl<'a> Walk<'a> {
     fn open_source(&mut self, depth: usize, at: Span) {
         let label = self.path(0).join(".");
         let shared = self.frames.iter().any(|frame| frame.anchor > 0);
-        let key = self.frames.last_mut().and_then(|frame| frame.key.as_ref());
+        let key = self.frames.last().and_then(|frame| frame.key.as_ref());
         // The key stays in the frame: it is part of the path until the mapping ends.
         let key = key.map_or_else(
             || Key { name: String::new(), span: at },
             |key| Key { name: key.name.clone(), span: key.span },
         );
-        let report_only = shared.then_some(ALIAS);
+        let elsewhere = !is_backend(&self.path(0));
+        let report_only = if elsewhere { Some(ELSEWHERE) } else { shared.then_some(ALIAS) };
         self.open =
             Some(Open { depth, key, label, settings: Vec::new(), report_only, merged: None, opaque: None });
     }
@@ -378,6 +383,11 @@ impl<'a> Walk<'a> {
 
     fn close(&mut self, mapping: Span) {
         let Some(mut open) = self.open.take() else { return };
+        // Other programs have a `backend: s3:`, too; one that names a lock is Terraform's.
+        let names_lock = |setting: &Setting| LOCKS.contains(&setting.name.as_str());
+        if open.report_only == Some(ELSEWHERE) && !open.settings.iter().any(names_lock) {
+            return;
+        }
         if let Some(merge) = open.merged {
             for name in TAKEN_OVER {
                 if open.settings.iter().all(|setting| setting.name != *name) {
@@ -424,6 +434,12 @@ impl<'a> Walk<'a> {
 /// `terraform.backend.s3` and its relatives.
 fn is_backend(path: &[&str]) -> bool {
     path.split_last().is_some_and(|(last, above)| *last == "s3" && is_backend_parent(above))
+}
+
+/// The same by its last two keys: repositories keep backends under keys of their own (`settings.terraform.…`) that
+/// their own programs read.
+fn stands_for_backend(path: &[&str]) -> bool {
+    matches!(path, [.., "backend" | "remote_state_backend", "s3"])
 }
 
 fn is_backend_parent(path: &[&str]) -> bool {

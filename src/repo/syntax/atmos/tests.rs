@@ -116,9 +116,6 @@ fn near_misses_are_no_sources() {
     for yaml in [
         "terraform:\n  backend:\n    gcs:\n      dynamodb_table: s3\n",
         "terraform:\n  backend_type: s3\n  backends:\n    s3:\n      dynamodb_table: t\n",
-        "terraform:\n  - backend:\n      s3:\n        dynamodb_table: t\n",
-        "x:\n  terraform:\n    backend:\n      s3:\n        dynamodb_table: t\n",
-        "components:\n  helmfile:\n    a:\n      backend:\n        s3:\n          dynamodb_table: t\n",
         "components:\n  terraform:\n    base_path: backend/s3\n",
         "# terraform:\n#   backend:\n#     s3:\n#       dynamodb_table: t\na: b\n",
         "run: |\n  terraform:\n    backend:\n      s3:\n        dynamodb_table: t\n",
@@ -263,4 +260,23 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_backend_under_other_keys_counts_when_it_names_a_lock() {
+    let yaml = "components:\n  terraform:\n    vpc:\n      settings:\n        terraform:\n          backend:\n            s3:\n              bucket: b\n              dynamodb_table: t\n";
+    let found = sources(yaml);
+    assert_eq!(found.len(), 1);
+    assert_eq!(named(&found[0]), vec![("bucket", text("b")), ("dynamodb_table", text("t"))]);
+    assert_eq!(found[0].place.line, 7);
+    assert_eq!(reason(yaml), ELSEWHERE);
+    for yaml in [
+        "terraform:\n  - backend:\n      s3:\n        dynamodb_table: t\n",
+        "x:\n  terraform:\n    backend:\n      s3:\n        dynamodb_table: t\n",
+        "components:\n  helmfile:\n    a:\n      backend:\n        s3:\n          dynamodb_table: t\n",
+    ] {
+        assert_eq!(reason(yaml), ELSEWHERE, "{yaml}");
+    }
+    // Another program's storage.
+    assert_eq!(sources("loki:\n  backend:\n    s3:\n      bucket: b\n"), vec![]);
 }
