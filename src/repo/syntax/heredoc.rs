@@ -280,11 +280,11 @@ impl Reader<'_> {
     }
 }
 
-/// The lines around one, as far as they are indented as deep and not blank: the body of its block, in HCL and YAML.
+/// The lines around one, as far as they are indented as deep (or blank): the body of its block, in HCL and YAML.
 fn paragraph(bytes: &[u8], within: Span, line: Span) -> Span {
     let indent = |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let depth = indent(line.of(bytes));
-    let belongs = |line: &[u8]| !line.trim_ascii().is_empty() && indent(line) >= depth;
+    let belongs = |line: &[u8]| line.trim_ascii().is_empty() || indent(line) >= depth;
     let above = Span::new(within.start, line.start.max(within.start)).of(bytes);
     let up: usize =
         above.split_inclusive(|byte| *byte == b'\n').rev().take_while(|l| belongs(l)).map(<[u8]>::len).sum();

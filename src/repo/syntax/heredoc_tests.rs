@@ -198,7 +198,7 @@ fn settings_without_a_backend_block_in_written_text() {
     assert_eq!(settings(python, &source), ["bucket?${local.id}-states", "dynamodb_table=locks"]);
     assert!(!source.editability.is_safe());
 
-    let yaml = "cat > stack.yaml <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b\"\n      dynamodb_table: \"t\"\nvars:\n  region: x\nEOF\n";
+    let yaml = "cat > stack.yaml <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b\"\n\n      # Locks\n      dynamodb_table: \"t\"\nvars:\n  region: x\nEOF\n";
     let source = one("new.sh", yaml);
     assert_eq!(settings(yaml, &source), ["bucket=b", "dynamodb_table=t"]);
 
