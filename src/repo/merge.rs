@@ -556,17 +556,69 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Directories whose backend block Terragrunt units fill: no root modules of their own.
+/// Directories whose backend block Terragrunt units fill: no root modules of their own. A unit that gives no
+/// backend fills none.
 fn filled(units: &[Unit]) -> BTreeSet<&str> {
+    let gives =
+        |unit: &&Unit| !unit.sources.is_empty() || unit.unknown.is_some() || unit.other_backend.is_some();
     units
         .iter()
-        .flat_map(|unit| unit.local_source.as_deref().into_iter().chain([unit.path.as_str()]))
+        .filter(gives)
+        .flat_map(|unit| [unit.local_source.as_deref(), Some(unit.path.as_str())])
+        .flatten()
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::class::{Prefilter, class_of};
+    use super::super::read::read_file;
     use super::*;
+
+    /// The inventory of files that are given by path and text; no file is opened.
+    fn inventory_of(files: &[(&str, &str)]) -> Inventory {
+        let mut read: Vec<(FileId, FileFacts)> = Vec::new();
+        for (path, text) in files {
+            let id =
+                FileId { path: (*path).into(), os_path: path.into(), git_ignored: false, link_target: None };
+            let class = class_of(path, id.name());
+            let facts = read_file(path, class, text.as_bytes(), &Prefilter::default());
+            read.extend(facts.map(|facts| (id, facts)));
+        }
+        read.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        let modules = files.iter().filter(|(path, _)| path.ends_with(".tf"));
+        let facts = Facts {
+            files: &read,
+            dir_links: &[],
+            problems: Vec::new(),
+            module_dirs: &modules.map(|(path, _)| dir_of(path).to_owned()).collect(),
+            repo_prefix: Some(""),
+            scopes: &BTreeMap::new(),
+        };
+        inventory(&facts, &Owners::default(), None)
+    }
+
+    fn modes(inventory: &Inventory) -> Vec<(&str, LockMode)> {
+        let roots = inventory.roots.iter();
+        roots.flat_map(|root| root.backends.iter().map(|b| (root.path.as_str(), b.mode))).collect()
+    }
+
+    const EMPTY: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+
+    #[test]
+    fn a_unit_fills_the_empty_block_beside_it_when_its_source_is_elsewhere() {
+        let unit = "terraform {\n  source = \"github.com/x/y\"\n}\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+        let inventory = inventory_of(&[("a/provider.tf", EMPTY), ("a/terragrunt.hcl", unit)]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Dynamodb)]);
+        assert_eq!(inventory.unattributed, []);
+    }
+
+    #[test]
+    fn a_unit_without_a_backend_fills_nothing() {
+        let inventory = inventory_of(&[("a/main.tf", EMPTY), ("a/terragrunt.hcl", "# later\n")]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Unknown)]);
+        assert_eq!(inventory.unattributed, []);
+    }
 
     #[test]
     fn resolve_works_out_dots() {

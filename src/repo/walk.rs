@@ -1,9 +1,10 @@
 //! The walk: finds files below the given paths, in parallel, with git's ignore rules. It opens directories and
 //! files and decides nothing about their content.
 //!
-//! It differs from a plain ripgrep walk in three ways, each because Terraform differs from git: hidden files are
+//! It differs from a plain ripgrep walk in four ways, each because Terraform differs from git: hidden files are
 //! seen (`.github`), a git-ignored configuration file in a visited directory is seen and marked (Terraform loads
-//! it all the same), and links to directories are noted, never followed into a loop.
+//! it all the same), what git tracks is seen whatever its ignore rules say, and links to directories are noted, never
+//! followed into a loop.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::facts::FileId;
 use super::problem::{Problem, ProblemKind};
 use super::text::Place;
+use super::tracked::Repository;
 
 /// Directories that programs write for themselves: copies of what stands elsewhere, never edited by people.
 const CACHES: &[&str] = &[".git", ".terraform", ".terragrunt-cache", ".hg", ".svn", "node_modules"];
@@ -186,30 +188,61 @@ struct Dir {
     /// Without links: what ignore rules are asked with.
     real: PathBuf,
     ignores: Option<Arc<Ignores>>,
+    /// The repository around it; git's ignore rules hold nowhere else.
+    repository: Option<Arc<Repository>>,
+    /// Git ignores it, and tracks something below it all the same.
+    git_ignored: bool,
     /// A link that leads out of the walk: its own files are read, its subdirectories are not.
     flat: bool,
 }
 
+impl Dir {
+    /// Whether an entry is passed over. What git tracks it does not ignore; `.ignore` is the user's own word.
+    fn ignores(&self, name: &OsStr, is_dir: bool) -> bool {
+        let path = self.real.join(name);
+        let tracked = || self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir));
+        match self.rule_for(&path, is_dir) {
+            Some(Rule::Plain) => true,
+            Some(Rule::Git) => !tracked(),
+            None => false,
+        }
+    }
+
+    fn rule_for(&self, path: &Path, is_dir: bool) -> Option<Rule> {
+        let rule = self.ignores.as_ref().and_then(|rules| rules.ignores(path, is_dir));
+        rule.or(self.git_ignored.then_some(Rule::Git))
+    }
+}
+
+/// Which kind of file ignores something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// `.gitignore` and git's other lists.
+    Git,
+    /// `.ignore`.
+    Plain,
+}
+
 /// Ignore rules of one directory, and of those above it.
 struct Ignores {
-    rules: Vec<Gitignore>,
+    rules: Vec<(Rule, Gitignore)>,
     parent: Option<Arc<Ignores>>,
 }
 
 impl Ignores {
-    fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+    fn ignores(&self, path: &Path, is_dir: bool) -> Option<Rule> {
         let mut level = Some(self);
         while let Some(at) = level {
-            for rules in &at.rules {
+            for (rule, rules) in &at.rules {
                 match rules.matched(path, is_dir) {
-                    ignore::Match::Ignore(_) => return true,
-                    ignore::Match::Whitelist(_) => return false,
+                    ignore::Match::Ignore(_) => return Some(*rule),
+                    ignore::Match::Whitelist(_) => return None,
                     ignore::Match::None => {}
                 }
             }
             level = at.parent.as_deref();
         }
-        false
+        None
     }
 }
 
@@ -275,12 +308,14 @@ pub fn walk<T: Send>(
         for (canonical, shown, given) in &starts {
             let shared = &shared;
             if canonical.is_dir() {
-                let ignores = if options.no_ignore { None } else { ignores_above(canonical) };
+                let root = if options.no_ignore { None } else { repository_around(canonical) };
                 let dir = Dir {
                     shown: shown.clone(),
                     os_path: given.clone(),
                     real: canonical.clone(),
-                    ignores,
+                    ignores: root.map(|root| ignores_above(canonical, root)),
+                    repository: root.map(|root| Arc::new(Repository::new(root))),
+                    git_ignored: false,
                     flat: false,
                 };
                 scope.spawn(move |scope| walk_dir(shared, scope, dir));
@@ -288,7 +323,15 @@ pub fn walk<T: Send>(
                 let os_path =
                     if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() };
                 let shown = super::facts::dir_of(shown).to_owned();
-                let dir = Dir { shown, real: os_path.clone(), os_path, ignores: None, flat: true };
+                let dir = Dir {
+                    shown,
+                    real: os_path.clone(),
+                    os_path,
+                    ignores: None,
+                    repository: None,
+                    git_ignored: false,
+                    flat: true,
+                };
                 visit_file(shared, &Candidate { dir: &dir, name, git_ignored: false, is_link: false });
             }
         }
@@ -324,12 +367,12 @@ pub fn join(dir: &str, name: &str) -> String {
 
 /// Ignore rules that hold where the walk begins: git's own excludes and the files above, up to the repository's
 /// root.
-fn ignores_above(canonical: &Path) -> Option<Arc<Ignores>> {
-    let root = canonical.ancestors().find(|dir| dir.join(".git").exists())?;
+fn ignores_above(canonical: &Path, root: &Path) -> Arc<Ignores> {
     let (global, _) = Gitignore::global();
     let mut exclude = GitignoreBuilder::new(root);
     let _ = exclude.add(root.join(".git/info/exclude"));
-    let base = vec![exclude.build().unwrap_or_else(|_| Gitignore::empty()), global];
+    let exclude = exclude.build().unwrap_or_else(|_| Gitignore::empty());
+    let base = vec![(Rule::Git, exclude), (Rule::Git, global)];
     let mut level = Arc::new(Ignores { rules: base, parent: None });
     let between: Vec<&Path> = canonical.ancestors().skip(1).take_while(|dir| dir.starts_with(root)).collect();
     for dir in between.iter().rev() {
@@ -338,17 +381,22 @@ fn ignores_above(canonical: &Path) -> Option<Arc<Ignores>> {
             level = Arc::new(Ignores { rules, parent: Some(level) });
         }
     }
-    Some(level)
+    level
 }
 
-fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<Gitignore> {
+/// The root of the repository that a directory is in.
+fn repository_around(canonical: &Path) -> Option<&Path> {
+    canonical.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<(Rule, Gitignore)> {
     let mut rules = Vec::new();
-    for (present, name) in [(plain, ".ignore"), (git, ".gitignore")] {
+    for (present, name, rule) in [(plain, ".ignore", Rule::Plain), (git, ".gitignore", Rule::Git)] {
         if present {
             let mut builder = GitignoreBuilder::new(dir);
             // A malformed line is passed over, as git does.
             let _ = builder.add(dir.join(name));
-            rules.extend(builder.build().ok());
+            rules.extend(builder.build().ok().map(|built| (rule, built)));
         }
     }
     rules
@@ -380,20 +428,20 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
     let mut dir = dir;
     if !shared.no_ignore {
         let has = |name: &str| entries.iter().any(|(have, _)| have == name);
-        let rules = ignore_files(&dir.real, has(".gitignore"), has(".ignore"));
+        if has(".git") && dir.repository.as_ref().is_none_or(|around| !around.is_at(&dir.real)) {
+            dir.repository = Some(Arc::new(Repository::new(&dir.real)));
+        }
+        let git = dir.repository.is_some() && has(".gitignore");
+        let rules = ignore_files(&dir.real, git, has(".ignore"));
         if !rules.is_empty() {
             dir.ignores = Some(Arc::new(Ignores { rules, parent: dir.ignores.take() }));
         }
     }
     for (name, entry) in entries {
-        let ignored = |is_dir| match &dir.ignores {
-            Some(rules) => rules.ignores(&dir.real.join(&name), is_dir),
-            None => false,
-        };
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
-            if dir.flat || known_cache || ignored(true) {
+            if dir.flat || known_cache || dir.ignores(&name, true) {
                 continue;
             }
             let shown = join(&dir.shown, &name.to_string_lossy());
@@ -401,13 +449,21 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
                 continue;
             }
             let real = dir.real.join(&name);
-            let child = Dir { shown, os_path: entry.path(), real, ignores: dir.ignores.clone(), flat: false };
+            let child = Dir {
+                shown,
+                os_path: entry.path(),
+                real,
+                ignores: dir.ignores.clone(),
+                repository: dir.repository.clone(),
+                git_ignored: dir.rule_for(&dir.real.join(&name), true).is_some(),
+                flat: false,
+            };
             scope.spawn(move |scope| walk_dir(shared, scope, child));
         } else if kind.is_file() {
-            let git_ignored = ignored(false);
+            let git_ignored = dir.ignores(&name, false);
             visit_file(shared, &Candidate { dir: &dir, name: &name, git_ignored, is_link: false });
         } else if kind.is_symlink() {
-            visit_link(shared, scope, &dir, &name, ignored(false));
+            visit_link(shared, scope, &dir, &name, dir.ignores(&name, false));
         }
         // Sockets, pipes and devices hold no configuration, and opening them could block.
     }
@@ -447,7 +503,15 @@ fn visit_link<'s, T: Send>(
                     }
                 }
                 None => {
-                    let child = Dir { shown, os_path, real: target, ignores: None, flat: true };
+                    let child = Dir {
+                        shown,
+                        os_path,
+                        real: target,
+                        ignores: None,
+                        repository: None,
+                        git_ignored: false,
+                        flat: true,
+                    };
                     scope.spawn(move |scope| walk_dir(shared, scope, child));
                 }
             }
@@ -542,6 +606,41 @@ mod tests {
             ]
         );
         assert_eq!(walked.kept[3].1, 5, "a file is read whole");
+    }
+
+    #[test]
+    fn what_git_tracks_is_seen_in_an_ignored_directory() {
+        let root = tree(&[
+            (".git/HEAD", ""),
+            (".gitignore", "terragrunt\n*.auto.tf\n"),
+            ("a/terragrunt/deep/main.tf", ""),
+            ("a/terragrunt/run.sh", ""),
+            ("a/terragrunt/new.sh", ""),
+            ("a/terragrunt/new.tf", ""),
+            ("b/terragrunt/main.tf", ""),
+            ("x.auto.tf", ""),
+            (".ignore", "/private\n"),
+            ("private/main.tf", ""),
+        ]);
+        let tracked = ["a/terragrunt/deep/main.tf", "a/terragrunt/run.sh", "private/main.tf", "x.auto.tf"];
+        fs::write(root.path().join(".git/index"), crate::repo::tracked::tests::index(2, &tracked)).unwrap();
+        let (shown, _) = names(root.path(), WalkOptions::default());
+        let new = ("a/terragrunt/new.tf".to_owned(), true);
+        let [first, second, _, last] = tracked.map(yes);
+        assert_eq!(shown, [yes(".gitignore"), yes(".ignore"), first, new, second, last]);
+    }
+
+    #[test]
+    fn ignore_rules_hold_only_in_a_repository() {
+        let root = tree(&[
+            (".gitignore", "*.tf\n"),
+            ("a.tf", ""),
+            ("c/.git/HEAD", ""),
+            ("c/.gitignore", "*.tf\n"),
+            ("c/b.tf", ""),
+        ]);
+        let (shown, _) = names(root.path(), WalkOptions::default());
+        assert_eq!(shown, [yes(".gitignore"), yes("a.tf"), yes("c/.gitignore"), ("c/b.tf".to_owned(), true)]);
     }
 
     #[test]
