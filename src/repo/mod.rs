@@ -3,6 +3,7 @@
 
 pub mod class;
 pub mod facts;
+mod habits;
 pub mod inventory;
 pub mod merge;
 pub mod owners;
@@ -12,6 +13,7 @@ pub mod problem;
 pub mod read;
 pub mod root_module;
 pub mod scan;
+mod script_paths;
 pub mod setting;
 pub mod shown;
 pub mod source;

@@ -1,6 +1,7 @@
 //! Tests of [`super`]: small repositories as texts, and what belongs to what.
 
 use super::*;
+use crate::repo::inventory::HabitKind;
 use crate::repo::syntax::{calls::read_calls, hcl::read_flat};
 use crate::repo::text::Text;
 

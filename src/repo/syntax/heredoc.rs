@@ -23,6 +23,8 @@ struct Region {
     target: Option<String>,
 }
 
+const LOCK_SETTINGS: [&str; 3] = ["dynamodb_table", "lock_table", "use_lockfile"];
+
 const WHY_UNKNOWN: &str = "the script fills it in when it runs";
 
 /// Backend text in a script, a CI file or program code, by position. Files that Terraform or Terragrunt read
@@ -30,9 +32,7 @@ const WHY_UNKNOWN: &str = "the script fills it in when it runs";
 pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) {
     let Some(language) = language(file) else { return Default::default() };
     let bytes = text.bytes();
-    let names_table = [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"]
-        .iter()
-        .any(|name| memchr::memmem::find(bytes, name).is_some());
+    let names_table = LOCK_SETTINGS.iter().any(|name| memchr::memmem::find(bytes, name.as_bytes()).is_some());
     let hits = fragment::hits(text);
     // Terragrunt's own files are read whole by their own reader.
     if (hits.is_empty() && !names_table) || language == Language::Code(super::calls_code::Style::HCL) {
@@ -200,7 +200,7 @@ impl Reader<'_> {
     fn lines(&mut self) {
         let bytes = self.text.bytes();
         let mut last = None;
-        let names = aho_corasick::AhoCorasick::new(["dynamodb_table", "lock_table", "use_lockfile"]);
+        let names = aho_corasick::AhoCorasick::new(LOCK_SETTINGS);
         let Ok(names) = names else { return };
         for found in names.find_iter(bytes) {
             let at = found.start();
@@ -224,6 +224,15 @@ impl Reader<'_> {
                 source.settings.retain(|setting| {
                     setting.value.as_text().is_none_or(|text| !text.contains(['*', '[', '\\', '^']))
                 });
+            }
+            // `lock_table=$(…)` is a variable of the script; and text that names no value changes nothing.
+            source.settings.retain(|setting| {
+                LOCK_SETTINGS.contains(&setting.name.as_str())
+                    && (setting.span.start > start || bytes.get(setting.name_span.end) != Some(&b'='))
+            });
+            let in_place = memchr::memmem::find(content, b"sed -i").is_some();
+            if source.settings.is_empty() && !in_place {
+                continue;
             }
             source.editability = Editability::ReportOnly(
                 if sed {

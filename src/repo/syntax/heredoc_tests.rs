@@ -137,6 +137,7 @@ fn what_is_no_backend() {
         ("x.sh", "cat <<EOF\n# backend \"s3\" {\n# }\nEOF\n"),
         ("README.md", "```\nbackend \"s3\" {\n}\n```\n"),
         ("main.tf", "terraform {\n  backend \"s3\" {\n  }\n}\n"),
+        ("x.sh", "lock_table=$(grep x | sed 's/a/b/')\necho \"old dynamodb_table found\"\n"),
         ("x.sh", "aws dynamodb create-table --table-name dynamodb_table\n"),
     ] {
         assert_eq!(read(file, text), [], "{file} {text}");

@@ -1,0 +1,70 @@
+//! Habits in calls that matter to locks. What they mean for a migration is judged elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::facts::{Call, dir_of};
+use super::inventory::{Habit, HabitKind, SharedVarFile};
+use super::merge::resolve;
+use super::script_paths::is_automation;
+
+/// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;
+/// as written where neither does.
+fn shown_file(written: &str, call: &Call, files: &BTreeSet<&str>) -> String {
+    let script = dir_of(&call.place.file);
+    let dir = call.dir.as_deref().unwrap_or(".");
+    let bases = [resolve(script, dir), Some(dir.to_owned()), Some(script.to_owned())];
+    let places = bases.into_iter().flatten().filter_map(|base| resolve(&base, written));
+    // A pipeline's paths begin at the repository's root: some directory above the script.
+    let above = script.match_indices('/').filter_map(|(at, _)| script.get(..at));
+    let from_above = above.filter_map(|top| resolve(&resolve(top, dir)?, written));
+    let found = places.chain(from_above).find(|place| files.contains(place.as_str()));
+    found.unwrap_or_else(|| tidy(written).to_owned())
+}
+
+/// Files that one script gives to both flags.
+pub(crate) fn shared_var_files(
+    by_file: &BTreeMap<&str, Vec<&Call>>,
+    files: &BTreeSet<&str>,
+) -> Vec<SharedVarFile> {
+    let mut shared = Vec::new();
+    for calls in by_file.values() {
+        let variables: HashSet<&str> =
+            calls.iter().flat_map(|call| &call.var_files).map(|file| tidy(file)).collect();
+        let mut seen = HashSet::new();
+        for call in calls {
+            for (written, _) in &call.config_files {
+                if variables.contains(tidy(written)) && seen.insert(tidy(written)) {
+                    shared.push(SharedVarFile {
+                        file: shown_file(written, call, files),
+                        place: call.place.clone(),
+                    });
+                }
+            }
+        }
+    }
+    shared.sort_by(|a, b| (&a.place, &a.file).cmp(&(&b.place, &b.file)));
+    shared
+}
+
+fn tidy(path: &str) -> &str {
+    path.trim_start_matches("./")
+}
+
+pub(crate) fn habits(calls: &[Call]) -> Vec<Habit> {
+    let mut habits = Vec::new();
+    for call in calls {
+        if let Some(place) = &call.lock_false {
+            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone() });
+        }
+        let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
+        if bare && is_automation(&call.place.file) {
+            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone() });
+        }
+        if call.subcommand == "force-unlock" {
+            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone() });
+        }
+    }
+    habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
+    habits.dedup();
+    habits
+}
