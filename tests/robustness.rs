@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use lockshift::config::Config;
-use lockshift::repo::class::{FileClass, Prefilter, class_of};
+use lockshift::repo::class::{FileClass, class_of};
 use lockshift::repo::facts::FileFacts;
 use lockshift::repo::inventory::Inventory;
 use lockshift::repo::owners::Owners;
@@ -203,7 +203,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 
 fn read(name: &str, bytes: &[u8]) -> Option<FileFacts> {
     let file = name.rsplit('/').next().unwrap();
-    read_file(name, class_of(name, file), bytes, &Prefilter::default())
+    read_file(name, class_of(name, file), bytes)
 }
 
 /// Every place of the facts is a place of the file: an editor must be able to go there.

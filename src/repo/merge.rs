@@ -571,7 +571,7 @@ fn filled(units: &[Unit]) -> BTreeSet<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::class::{Prefilter, class_of};
+    use super::super::class::class_of;
     use super::super::read::read_file;
     use super::*;
 
@@ -582,7 +582,7 @@ mod tests {
             let id =
                 FileId { path: (*path).into(), os_path: path.into(), git_ignored: false, link_target: None };
             let class = class_of(path, id.name());
-            let facts = read_file(path, class, text.as_bytes(), &Prefilter::default());
+            let facts = read_file(path, class, text.as_bytes());
             read.extend(facts.map(|facts| (id, facts)));
         }
         read.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
