@@ -4,7 +4,6 @@ use super::class::{FileClass, Prefilter};
 use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
-use super::source::Editability;
 use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
 use super::text::{Place, Text};
 
@@ -128,7 +127,7 @@ fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 
 fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
     facts.tables = aws::read_tables(path, text);
-    facts.grants = aws::read_grants(path, text, &[]);
+    (facts.grants, facts.table_grants) = aws::read_grants(path, text);
 }
 
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
@@ -150,17 +149,6 @@ fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
         });
     }
     found
-}
-
-/// Why a source of this file is not edited, when the whole file is a copy.
-pub fn mark_generated(facts: &mut FileFacts) {
-    let Some(module) = &mut facts.module else { return };
-    let Some(generator) = module.generated_by.clone() else { return };
-    for block in &mut module.backends {
-        if block.source.editability == Editability::Safe {
-            block.source.editability = hcl::generated_copy(&generator);
-        }
-    }
 }
 
 #[cfg(test)]
