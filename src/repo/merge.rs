@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Call, FileFacts, FileId, Tool, VersionPin, dir_of};
+use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
     Unattributed,
 };
 use super::owners::Owners;
 use super::partial::{self, Choice};
-use super::problem::Problem;
+use super::problem::{Problem, ProblemKind};
 use super::root_module::{self, ModuleFile, Settings, Winner};
 use super::source::{Editability, Source, SourceKind};
-use super::syntax::{atmos, expression::Scope};
+use super::syntax::{atmos, aws, expression::Scope};
 use super::terragrunt::{self, Unit};
 use super::versions;
 
@@ -46,6 +46,7 @@ pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> 
     builder.linked_roots();
     builder.readers();
     builder.unattributed(&dirs);
+    builder.table_grants();
     builder.finish(owners)
 }
 
@@ -278,6 +279,13 @@ impl<'a> Builder<'a> {
                     if let Some(file) = choice.missing.first() {
                         // What a file that is not here sets goes over everything else.
                         let why = format!("`{file}` is given to -backend-config and was not found");
+                        backend.mode = LockMode::Unknown;
+                        backend.dynamodb_table = Knowable::Unknown(why.clone());
+                        backend.use_lockfile = Knowable::Unknown(why);
+                    }
+                    if winner.problems.iter().any(|p| p.kind == ProblemKind::DuplicateBackend) {
+                        // Which of them was meant, nobody can tell; `init` takes neither.
+                        let why = "there are two backend blocks: `init` stops".to_owned();
                         backend.mode = LockMode::Unknown;
                         backend.dynamodb_table = Knowable::Unknown(why.clone());
                         backend.use_lockfile = Knowable::Unknown(why);
@@ -526,6 +534,35 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Statements on tables that a backend or a reader names, or that are declared as lock tables.
+    fn table_grants(&mut self) {
+        let written = self.inventory.sources.iter().flat_map(|source| &source.settings);
+        let locks =
+            written.filter(|setting| matches!(setting.name.as_str(), "dynamodb_table" | "lock_table"));
+        let named = locks.filter_map(|setting| setting.value.as_text());
+        let backends = self.inventory.roots.iter().flat_map(|root| &root.backends);
+        let effective = backends.filter_map(|backend| backend.dynamodb_table.known()).map(String::as_str);
+        let declared = self.inventory.lock_tables.iter().filter_map(|table| table.name.as_deref());
+        let tables: BTreeSet<String> = named
+            .chain(effective)
+            .chain(declared)
+            .map(|table| table.rsplit_once(":table/").map_or(table, |(_, name)| name).to_owned())
+            .collect();
+        // An address means a table only in its own module.
+        let mut addresses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for table in &self.inventory.lock_tables {
+            addresses.entry(dir_of(&table.place.file)).or_default().insert(table.address.clone());
+        }
+        let on_lock_table = |grant: &&Grant| {
+            let beside = addresses.get(dir_of(&grant.place.file));
+            aws::names_table(grant, &tables)
+                || beside.is_some_and(|addresses| aws::names_table(grant, addresses))
+        };
+        let grants = self.facts.files.iter().flat_map(|(_, file)| &file.table_grants);
+        let found: Vec<Grant> = grants.filter(on_lock_table).cloned().collect();
+        self.inventory.grants.extend(found);
+    }
+
     fn finish(mut self, owners: &Owners) -> Inventory {
         let holding: BTreeSet<&str> =
             self.inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
@@ -618,6 +655,34 @@ mod tests {
         let inventory = inventory_of(&[("a/main.tf", EMPTY), ("a/terragrunt.hcl", "# later\n")]);
         assert_eq!(modes(&inventory), [("a", LockMode::Unknown)]);
         assert_eq!(inventory.unattributed, []);
+    }
+
+    #[test]
+    fn of_two_blocks_none_is_said_to_count() {
+        let block = |more: &str| {
+            format!(
+                "terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key = \"k\"\n{more}  }}\n}}\n"
+            )
+        };
+        let (plain, locked) = (block(""), block("    dynamodb_table = \"t\"\n"));
+        let inventory = inventory_of(&[("a.tf", &plain), ("b.tf", &locked)]);
+        assert_eq!(modes(&inventory), [(".", LockMode::Unknown)]);
+        assert_eq!(inventory.problems[0].kind, ProblemKind::DuplicateBackend);
+    }
+
+    #[test]
+    fn a_statement_on_a_table_counts_when_a_backend_names_the_table() {
+        let policy = |table: &str| {
+            let arn = format!("arn:aws:dynamodb:eu-west-1:1:table/{table}");
+            format!(
+                "{{\"Statement\": [{{\"Effect\": \"Allow\", \"Action\": \"dynamodb:PutItem\", \"Resource\": \"{arn}\"}}]}}"
+            )
+        };
+        let backend = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"acme\"\n  }\n}\n";
+        let (ours, other) = (policy("acme"), policy("acme-orders"));
+        let inventory = inventory_of(&[("main.tf", backend), ("other.json", &other), ("ours.json", &ours)]);
+        let places: Vec<&str> = inventory.grants.iter().map(|grant| grant.place.file.as_str()).collect();
+        assert_eq!(places, ["ours.json"]);
     }
 
     #[test]

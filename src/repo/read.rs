@@ -144,7 +144,7 @@ fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
         return;
     }
     facts.tables = aws::read_tables(path, text);
-    facts.grants = aws::read_grants(path, text, &[]);
+    (facts.grants, facts.table_grants) = aws::read_grants(path, text);
 }
 
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
@@ -166,17 +166,6 @@ fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
         });
     }
     found
-}
-
-/// Why a source of this file is not edited, when the whole file is a copy.
-pub fn mark_generated(facts: &mut FileFacts) {
-    let Some(module) = &mut facts.module else { return };
-    let Some(generator) = module.generated_by.clone() else { return };
-    for block in &mut module.backends {
-        if block.source.editability == Editability::Safe {
-            block.source.editability = hcl::generated_copy(&generator);
-        }
-    }
 }
 
 #[cfg(test)]

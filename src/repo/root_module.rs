@@ -9,7 +9,7 @@ use super::facts::{BackendBlock, FileId, ModuleFacts};
 use super::inventory::{EffectiveBackend, Engine, Knowable, LockMode, SourceRef};
 use super::problem::{Problem, ProblemKind};
 use super::setting::{Setting, Value};
-use super::source::{Editability, Source};
+use super::source::Source;
 use super::syntax::expression::{self, Scope};
 use super::text::Place;
 
@@ -380,10 +380,7 @@ fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<Source
         kind: source.kind,
         shadowed,
         git_ignored: source.git_ignored,
-        report_only: match &source.editability {
-            Editability::Safe => None,
-            Editability::ReportOnly(reason) => Some(reason.clone()),
-        },
+        report_only: source.editability.reason().map(str::to_owned),
         source: index,
     })
 }

@@ -92,7 +92,7 @@ impl Progress for Silent {
 pub struct Candidate<'a> {
     dir: &'a Dir,
     name: &'a OsStr,
-    git_ignored: bool,
+    standing: Standing,
     is_link: bool,
 }
 
@@ -104,7 +104,7 @@ impl Candidate<'_> {
 
     /// Whether git ignores it.
     pub fn git_ignored(&self) -> bool {
-        self.git_ignored
+        self.standing.is_marked()
     }
 
     /// The shown path of its directory.
@@ -123,7 +123,7 @@ impl Candidate<'_> {
         let link_target = self.is_link.then(|| fs::canonicalize(&os_path).ok()).flatten();
         FileId {
             path: join(&self.dir.shown, &self.name.to_string_lossy()),
-            git_ignored: self.git_ignored,
+            git_ignored: self.git_ignored(),
             link_target: link_target.map(|target| target.to_string_lossy().into_owned()),
             os_path,
         }
@@ -197,20 +197,42 @@ struct Dir {
 }
 
 impl Dir {
-    /// Whether an entry is passed over. What git tracks it does not ignore; `.ignore` is the user's own word.
-    fn ignores(&self, name: &OsStr, is_dir: bool) -> bool {
+    /// What ignore rules say of an entry. `.ignore` is the user's own word; what git's rules name may be tracked
+    /// all the same.
+    fn standing(&self, name: &OsStr, is_dir: bool) -> Standing {
         let path = self.real.join(name);
-        let tracked = || self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir));
         match self.rule_for(&path, is_dir) {
-            Some(Rule::Plain) => true,
-            Some(Rule::Git) => !tracked(),
-            None => false,
+            Some(Rule::Plain) => Standing::Ignored,
+            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir)) {
+                true => Standing::Tracked { by_name: !self.git_ignored },
+                false => Standing::Ignored,
+            },
+            None => Standing::Plain,
         }
     }
 
     fn rule_for(&self, path: &Path, is_dir: bool) -> Option<Rule> {
         let rule = self.ignores.as_ref().and_then(|rules| rules.ignores(path, is_dir));
         rule.or(self.git_ignored.then_some(Rule::Git))
+    }
+}
+
+/// What ignore rules say of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nothing.
+    Plain,
+    /// It is ignored.
+    Ignored,
+    /// Git's rules name it, or only a directory above it, and git tracks it: a rule that names it may keep it from
+    /// being added again.
+    Tracked { by_name: bool },
+}
+
+impl Standing {
+    /// Whether the file carries the mark of an ignored one.
+    fn is_marked(self) -> bool {
+        matches!(self, Standing::Ignored | Standing::Tracked { by_name: true })
     }
 }
 
@@ -332,7 +354,7 @@ pub fn walk<T: Send>(
                     git_ignored: false,
                     flat: true,
                 };
-                visit_file(shared, &Candidate { dir: &dir, name, git_ignored: false, is_link: false });
+                visit_file(shared, &Candidate { dir: &dir, name, standing: Standing::Plain, is_link: false });
             }
         }
     });
@@ -441,7 +463,7 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
-            if dir.flat || known_cache || dir.ignores(&name, true) {
+            if dir.flat || known_cache || dir.standing(&name, true) == Standing::Ignored {
                 continue;
             }
             let shown = join(&dir.shown, &name.to_string_lossy());
@@ -460,10 +482,10 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
             };
             scope.spawn(move |scope| walk_dir(shared, scope, child));
         } else if kind.is_file() {
-            let git_ignored = dir.ignores(&name, false);
-            visit_file(shared, &Candidate { dir: &dir, name: &name, git_ignored, is_link: false });
+            let standing = dir.standing(&name, false);
+            visit_file(shared, &Candidate { dir: &dir, name: &name, standing, is_link: false });
         } else if kind.is_symlink() {
-            visit_link(shared, scope, &dir, &name, dir.ignores(&name, false));
+            visit_link(shared, scope, &dir, &name, dir.standing(&name, false));
         }
         // Sockets, pipes and devices hold no configuration, and opening them could block.
     }
@@ -474,15 +496,20 @@ fn visit_link<'s, T: Send>(
     scope: &rayon::Scope<'s>,
     dir: &Dir,
     name: &OsString,
-    git_ignored: bool,
+    standing: Standing,
 ) {
     let os_path = dir.os_path.join(name);
     let shown = join(&dir.shown, &name.to_string_lossy());
     match fs::metadata(&os_path) {
         Ok(target) if target.is_file() => {
-            visit_file(shared, &Candidate { dir, name, git_ignored, is_link: true });
+            visit_file(shared, &Candidate { dir, name, standing, is_link: true });
         }
-        Ok(target) if target.is_dir() && !git_ignored && !dir.flat && !shared.exclude.is_match(&shown) => {
+        Ok(target)
+            if target.is_dir()
+                && standing != Standing::Ignored
+                && !dir.flat
+                && !shared.exclude.is_match(&shown) =>
+        {
             let Ok(target) = fs::canonicalize(&os_path) else { return };
             match shared.roots.iter().find(|(root, _)| target.starts_with(root)) {
                 Some((root, root_shown)) => {
@@ -526,7 +553,7 @@ fn visit_link<'s, T: Send>(
 }
 
 fn visit_file<T: Send>(shared: &Shared<'_, T>, candidate: &Candidate<'_>) {
-    if candidate.git_ignored && !(shared.keep_ignored)(&candidate.name()) {
+    if candidate.standing == Standing::Ignored && !(shared.keep_ignored)(&candidate.name()) {
         return;
     }
     if !shared.exclude.is_empty() {
@@ -626,8 +653,8 @@ mod tests {
         fs::write(root.path().join(".git/index"), crate::repo::tracked::tests::index(2, &tracked)).unwrap();
         let (shown, _) = names(root.path(), WalkOptions::default());
         let new = ("a/terragrunt/new.tf".to_owned(), true);
-        let [first, second, _, last] = tracked.map(yes);
-        assert_eq!(shown, [yes(".gitignore"), yes(".ignore"), first, new, second, last]);
+        let [first, second, _, (last, _)] = tracked.map(yes);
+        assert_eq!(shown, [yes(".gitignore"), yes(".ignore"), first, new, second, (last, true)]);
     }
 
     #[test]
