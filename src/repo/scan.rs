@@ -229,17 +229,15 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
         }
     }
     for (shown, os_path) in wanted {
-        let Ok(bytes) = fs::read(&os_path) else { continue };
-        let text = Text::new(&bytes);
-        let (source, problems) = if shown.ends_with(".json") {
-            json::read_flat_json(&shown, text)
-        } else {
-            hcl::read_flat(&shown, text)
+        let (source, problems) = match fs::read(&os_path) {
+            Ok(bytes) => read_config_file(&shown, &bytes),
+            Err(error) => (None, vec![unreadable(&shown, &error)]),
         };
         match kept.binary_search_by(|(id, _)| id.path.as_str().cmp(&shown)) {
             Ok(at) => {
                 if let Some((_, facts)) = kept.get_mut(at) {
                     facts.sources.extend(source);
+                    facts.problems.extend(problems);
                 }
             }
             Err(at) => {
