@@ -265,6 +265,9 @@ impl<'a> Builder<'a> {
             for (engine, winner) in view.views() {
                 let Some(block) = winner.s3 else { continue };
                 if self.engine.is_some_and(|wanted| engine != Engine::Any && engine != wanted) {
+                    // Not what was asked for, and no stray either: the other program uses it.
+                    self.accounted.insert(block);
+                    self.accounted.extend(&winner.shadowed);
                     continue;
                 }
                 let nothing = [Choice::default()];

@@ -147,7 +147,10 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
                 won.lose(loser, lost);
             }
         }
-        required_override.extend(file.facts.required_versions.iter().cloned());
+        // Each override file replaces what all files before it said.
+        if !file.facts.required_versions.is_empty() {
+            required_override.clone_from(&file.facts.required_versions);
+        }
     }
     if !required_override.is_empty() {
         won.required_versions = required_override;

@@ -291,34 +291,27 @@ pub fn walk<T: Send>(
 ) -> Result<Walked<T>, WalkError> {
     let mut exclude = GlobSetBuilder::new();
     for glob in &options.exclude {
-        let bad = |source| WalkError::BadGlob { glob: glob.clone(), source };
+        // No shown path begins with `./`.
+        let glob = glob.trim_start_matches("./");
+        let bad = |source| WalkError::BadGlob { glob: glob.to_owned(), source };
         exclude.add(Glob::new(glob).map_err(bad)?);
         // `modules` means the directory and all below it, as in `.gitignore`.
         exclude.add(Glob::new(&format!("{}/**", glob.trim_end_matches('/'))).map_err(bad)?);
     }
     let exclude =
         exclude.build().map_err(|source| WalkError::BadGlob { glob: options.exclude.join(", "), source })?;
-    let mut starts = Vec::new();
-    for path in &options.paths {
-        let canonical = fs::canonicalize(path)
-            .map_err(|source| WalkError::NoSuchPath { path: path.display().to_string(), source })?;
-        let shown = shown_start(path);
-        if !starts.iter().any(|(have, _, _)| have == &canonical) {
-            starts.push((canonical, shown, path.clone()));
-        }
-    }
-    // A path inside another one is walked once, by the outer.
-    let all: Vec<PathBuf> = starts.iter().map(|(canonical, _, _)| canonical.clone()).collect();
-    starts.retain(|(canonical, _, _)| {
-        !all.iter().any(|other| other != canonical && canonical.starts_with(other))
-    });
+    let starts = starts(&options.paths, keep_ignored)?;
 
     let shared = Shared {
         visit,
         keep_ignored,
         exclude,
         no_ignore: options.no_ignore,
-        roots: starts.iter().map(|(canonical, shown, _)| (canonical.clone(), shown.clone())).collect(),
+        roots: starts
+            .iter()
+            .filter(|start| !start.flat)
+            .map(|start| (start.canonical.clone(), start.shown.clone()))
+            .collect(),
         progress,
         files: AtomicU64::new(0),
         kept: Mutex::new(Vec::new()),
@@ -327,7 +320,7 @@ pub fn walk<T: Send>(
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build()?;
     pool.scope(|scope| {
-        for (canonical, shown, given) in &starts {
+        for Start { canonical, shown, given, flat } in &starts {
             let shared = &shared;
             if canonical.is_dir() {
                 let root = if options.no_ignore { None } else { repository_around(canonical) };
@@ -338,12 +331,13 @@ pub fn walk<T: Send>(
                     ignores: root.map(|root| ignores_above(canonical, root)),
                     repository: root.map(|root| Arc::new(Repository::new(root))),
                     git_ignored: false,
-                    flat: false,
+                    flat: *flat,
                 };
                 scope.spawn(move |scope| walk_dir(shared, scope, dir));
-            } else if let (Some(parent), Some(name)) = (given.parent(), given.file_name()) {
-                let os_path =
-                    if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() };
+            } else if !canonical.is_file() {
+                no_file(shared, shown);
+            } else if let Some(name) = given.file_name() {
+                let os_path = parent_of(given);
                 let shown = super::facts::dir_of(shown).to_owned();
                 let dir = Dir {
                     shown,
@@ -365,6 +359,59 @@ pub fn walk<T: Send>(
     let mut problems = shared.problems.into_inner().unwrap_or_else(PoisonError::into_inner);
     problems.sort_by(|a, b| a.place.cmp(&b.place));
     Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+/// Where the walk begins.
+struct Start {
+    canonical: PathBuf,
+    shown: String,
+    given: PathBuf,
+    /// Only the directory's own files.
+    flat: bool,
+}
+
+/// The given paths, each place once. Terraform loads whole directories, so a single configuration file stands for
+/// the files of its directory: what it sets is not known without the override files beside it.
+fn starts(paths: &[PathBuf], is_configuration: &dyn Fn(&str) -> bool) -> Result<Vec<Start>, WalkError> {
+    let mut starts: Vec<Start> = Vec::new();
+    for path in paths {
+        let failed = |source| WalkError::NoSuchPath { path: path.display().to_string(), source };
+        let canonical = fs::canonicalize(path).map_err(failed)?;
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        let start = if canonical.is_file() && is_configuration(&name) {
+            let given = parent_of(path);
+            let canonical = fs::canonicalize(&given).map_err(failed)?;
+            Start { canonical, shown: shown_start(&given), given, flat: true }
+        } else {
+            Start { canonical, shown: shown_start(path), given: path.clone(), flat: false }
+        };
+        match starts.iter_mut().find(|have| have.canonical == start.canonical) {
+            Some(have) if have.flat => *have = start,
+            Some(_) => {}
+            None => starts.push(start),
+        }
+    }
+    // A path inside another one is walked once, by the outer.
+    let outer: Vec<(PathBuf, bool)> =
+        starts.iter().map(|start| (start.canonical.clone(), start.flat)).collect();
+    starts.retain(|start| {
+        !outer.iter().any(|(other, flat)| {
+            let covers = if *flat {
+                start.canonical.parent() == Some(other) && start.canonical.is_file()
+            } else {
+                start.canonical.starts_with(other)
+            };
+            *other != start.canonical && covers
+        })
+    });
+    Ok(starts)
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 /// How a start path is shown: as given, without `./` in front or `/` behind; `.` for the current directory.
@@ -429,10 +476,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {
-    let kind =
-        if error.raw_os_error() == Some(40) { ProblemKind::SymlinkLoop } else { ProblemKind::Unreadable };
     Problem {
-        kind,
+        kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it holds is not known"),
     }
@@ -486,8 +531,21 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
             visit_file(shared, &Candidate { dir: &dir, name: &name, standing, is_link: false });
         } else if kind.is_symlink() {
             visit_link(shared, scope, &dir, &name, dir.standing(&name, false));
+        } else if (shared.keep_ignored)(&name.to_string_lossy()) {
+            no_file(shared, &join(&dir.shown, &name.to_string_lossy()));
         }
-        // Sockets, pipes and devices hold no configuration, and opening them could block.
+    }
+}
+
+/// Sockets, pipes and devices: opening them could block, or never end. Terraform would read one of this name.
+fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
+    if !shared.exclude.is_match(shown) {
+        lock(&shared.problems).push(Problem {
+            kind: ProblemKind::Unreadable,
+            place: Place { file: shown.to_owned(), line: 1, column: 1 },
+            message: "is a pipe, a socket or a device and is not opened; what it holds is not known"
+                .to_owned(),
+        });
     }
 }
 
@@ -543,9 +601,12 @@ fn visit_link<'s, T: Send>(
                 }
             }
         }
+        Ok(target) if !target.is_dir() && (shared.keep_ignored)(&name.to_string_lossy()) => {
+            no_file(shared, &shown);
+        }
         Ok(_) => {}
         // A dangling link to something that Terraform would load is a failure there, too.
-        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) => {
+        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) && !shared.exclude.is_match(&shown) => {
             lock(&shared.problems).push(unreadable(&shown, &error));
         }
         Err(_) => {}
@@ -697,7 +758,8 @@ mod tests {
         assert_eq!(walked.dir_links.len(), 1);
         assert!(walked.dir_links[0].0.ends_with("/b") && walked.dir_links[0].1.ends_with("/a"));
         let kinds: Vec<ProblemKind> = walked.problems.iter().map(|p| p.kind).collect();
-        assert_eq!(kinds, [ProblemKind::SymlinkLoop, ProblemKind::SymlinkLoop]);
+        // A directory that leads back hides nothing; a file that leads to itself was not read.
+        assert_eq!(kinds, [ProblemKind::SymlinkLoop, ProblemKind::Unreadable]);
         assert!(walked.kept[1].0.link_target.as_deref().unwrap().ends_with("a/main.tf"));
     }
 
