@@ -2,12 +2,15 @@
 
 pub mod align;
 pub mod change;
+pub mod diff;
 pub mod edit;
 mod flag_change;
 mod fmt_lines;
+pub mod group;
 mod insert;
 mod item;
 pub mod phase;
 pub mod plan;
 mod remove;
 mod spell;
+pub mod write;
