@@ -50,8 +50,8 @@ pub fn class_of(path: &str, name: &str) -> FileClass {
         }
         return if is_json_file(name) { FileClass::ModuleJson } else { FileClass::Module };
     }
-    // `.tool-versions`, `mise.toml`, …: no needle but a tool's name could be asked of them.
-    if (name.starts_with('.') || name.ends_with(".toml")) && super::syntax::pins::may_hold_pins(path) {
+    // `.tool-versions`, `mise.toml`, …: no needle could be asked of them.
+    if super::syntax::pins::is_version_file(path) {
         return FileClass::Pin;
     }
     if super::syntax::terramate::is_terramate(path) {
@@ -66,6 +66,7 @@ pub fn class_of(path: &str, name: &str) -> FileClass {
         "hcl" => FileClass::Hcl,
         "tfbackend" | "backend" | "tfvars" | "conf" | "config" | "cfg" | "properties" => FileClass::Flat,
         "tf" | "tofu" => FileClass::Skip, // editors' leavings: `.#main.tf`, `#main.tf#`
+        "json" if name == "terragrunt.hcl.json" => FileClass::Hcl,
         "json" if name == "package-lock.json" => FileClass::Skip,
         "json" => FileClass::Json,
         "yml" | "yaml" => FileClass::Yaml,
@@ -117,6 +118,8 @@ const OTHER_NEEDLES: &[&[u8]] = &[
     b"tfstate",
     b"LockID",
     b"lock=false",
+    b"S3Backend",
+    b"RemoteStateS3",
 ];
 
 /// Finds whether any needle is among the bytes, by SIMD where the machine has it.

@@ -25,6 +25,10 @@ pub struct Facts<'a> {
     pub dir_links: &'a [(String, String)],
     /// What the walk could not read.
     pub problems: Vec<Problem>,
+    /// Directories of Terragrunt files that hold module files, too.
+    pub module_dirs: &'a BTreeSet<String>,
+    /// The way from the repository's root to where shown paths begin; absent when it is not known.
+    pub repo_prefix: Option<&'a str>,
     /// Variables and locals by directory, where a backend refers to some.
     pub scopes: &'a BTreeMap<String, Scope>,
 }
@@ -34,8 +38,8 @@ pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> 
     let mut builder = Builder::new(facts, engine);
     builder.collect_sources();
     let dirs = builder.winners();
-    let choices = builder.attribute(&dirs);
     let units = builder.units();
+    let choices = builder.attribute(&dirs, &units);
     builder.terraform_roots(&dirs, &choices, &units);
     builder.terragrunt_roots(&dirs, units);
     builder.called_by();
@@ -147,7 +151,10 @@ impl<'a> Builder<'a> {
                 self.reader_sources.push(index);
             }
             for source in &file.sources {
-                self.push(source, ignored);
+                let index = self.push(source, ignored);
+                if source.kind == SourceKind::Reader {
+                    self.reader_sources.push(index);
+                }
             }
             if let Some(file) = &file.terragrunt {
                 for source in file.remote_states.iter().chain(&file.generates) {
@@ -177,16 +184,27 @@ impl<'a> Builder<'a> {
             let terraform = root_module::winner(&files, Engine::Terraform);
             let opentofu = root_module::winner(&files, Engine::OpenTofu);
             self.inventory.problems.extend(terraform.problems.iter().cloned());
-            let only_tofu = opentofu.problems.iter().filter(|problem| !terraform.problems.contains(problem));
+            let by_terraform = |new: &&Problem| {
+                terraform.problems.iter().any(|p| p.kind == new.kind && p.place == new.place)
+            };
+            let only_tofu = opentofu.problems.iter().filter(|problem| !by_terraform(problem));
             self.inventory.problems.extend(only_tofu.cloned());
             views.insert(dir, DirView { terraform, opentofu });
         }
         views
     }
 
-    fn attribute(&mut self, dirs: &BTreeMap<String, DirView>) -> BTreeMap<String, Vec<Choice>> {
+    fn attribute(
+        &mut self,
+        dirs: &BTreeMap<String, DirView>,
+        units: &[Unit],
+    ) -> BTreeMap<String, Vec<Choice>> {
+        let filled = filled(units);
         let mut roots = Vec::new();
         for (path, view) in dirs {
+            if filled.contains(path.as_str()) && !self.is_complete(view) {
+                continue;
+            }
             let Some((_, winner)) = view.views().into_iter().next() else { continue };
             let block = winner.s3.and_then(|index| self.inventory.sources.get(index));
             let has = |name| block.is_some_and(|block| block.setting(name).is_some());
@@ -220,15 +238,9 @@ impl<'a> Builder<'a> {
                 Some(terragrunt::File { path: &id.path, facts: file.terragrunt.as_ref()? })
             })
             .collect();
-        let module_dirs: BTreeSet<&str> = self
-            .facts
-            .files
-            .iter()
-            .filter(|(_, file)| file.module.is_some())
-            .map(|(id, _)| id.dir())
-            .collect();
-        let has_module_files = |dir: &str| module_dirs.contains(dir);
-        let tree = terragrunt::Tree { repo_prefix: None, has_module_files: &has_module_files };
+        let has_module_files = |dir: &str| self.facts.module_dirs.contains(dir);
+        let tree =
+            terragrunt::Tree { repo_prefix: self.facts.repo_prefix, has_module_files: &has_module_files };
         terragrunt::merge(&files, tree).units
     }
 
@@ -239,13 +251,12 @@ impl<'a> Builder<'a> {
         units: &[Unit],
     ) {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
-        let filled: BTreeSet<&str> = units.iter().filter_map(|unit| unit.local_source.as_deref()).collect();
+        let filled = filled(units);
         let no_scope = Scope::default();
         for (path, view) in dirs {
             let mut backends = Vec::new();
             let own = choices.get(path).map_or(&[][..], Vec::as_slice);
-            let chosen = own.iter().any(|choice| !choice.sources.is_empty());
-            if filled.contains(path.as_str()) && !chosen && !self.is_complete(view) {
+            if filled.contains(path.as_str()) && !self.is_complete(view) {
                 continue;
             }
             let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
@@ -271,7 +282,7 @@ impl<'a> Builder<'a> {
                         backend.use_lockfile = Knowable::Unknown(why);
                     }
                     backends.push(backend);
-                    self.refuse_invalid(&layers);
+                    self.refuse_invalid(&layers, scope);
                 }
             }
             if !backends.is_empty() {
@@ -292,11 +303,14 @@ impl<'a> Builder<'a> {
     }
 
     /// A lock setting that `init` refuses is a problem where it counts, not where it is shadowed.
-    fn refuse_invalid(&mut self, layers: &[usize]) {
+    fn refuse_invalid(&mut self, layers: &[usize], scope: &Scope) {
         let mut found = Vec::new();
         for source in layers.iter().filter_map(|index| self.inventory.sources.get(*index)) {
             found.extend(
-                source.settings.iter().filter_map(|setting| root_module::invalid_value(source, setting)),
+                source
+                    .settings
+                    .iter()
+                    .filter_map(|setting| root_module::invalid_value(source, setting, scope)),
             );
         }
         for problem in found {
@@ -327,7 +341,7 @@ impl<'a> Builder<'a> {
             self.accounted.extend(all.iter().chain(&shadowed));
             let backend =
                 terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
-            self.refuse_invalid(&all);
+            self.refuse_invalid(&all, &Scope::default());
             let view = dirs.get(&unit.path);
             let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
             match self.inventory.roots.iter_mut().find(|have| have.path == unit.path) {
@@ -518,6 +532,11 @@ impl<'a> Builder<'a> {
         inventory.ignores.sort_by(|a, b| a.place.cmp(&b.place));
         self.inventory
     }
+}
+
+/// Directories whose backend block Terragrunt units fill: no root modules of their own.
+fn filled(units: &[Unit]) -> BTreeSet<&str> {
+    units.iter().filter_map(|unit| unit.local_source.as_deref()).collect()
 }
 
 #[cfg(test)]

@@ -143,7 +143,9 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[Call]) ->
     work.shaped();
     work.wander(&wandering);
     let mut result = work.finish();
-    result.shared_var_files = shared_var_files(&by_file);
+    let files = sources.iter().filter(|source| source.kind == SourceKind::BackendConfigFile);
+    let files = files.map(|source| source.place.file.as_str()).collect();
+    result.shared_var_files = shared_var_files(&by_file, &files);
     result.habits = habits(calls);
     result
 }
@@ -607,7 +609,22 @@ fn label(source: &Source) -> String {
 }
 
 /// Files that one script gives to both flags.
-fn shared_var_files(by_file: &BTreeMap<&str, Vec<&Call>>) -> Vec<SharedVarFile> {
+/// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;
+/// as written where neither does.
+fn shown_file(written: &str, call: &Call, files: &BTreeSet<&str>) -> String {
+    let script = dir_of(&call.place.file);
+    let dir = call.dir.as_deref().unwrap_or(".");
+    let bases = [super::merge::resolve(script, dir), Some(dir.to_owned()), Some(script.to_owned())];
+    let places = bases.into_iter().flatten().filter_map(|base| super::merge::resolve(&base, written));
+    // A pipeline's paths begin at the repository's root: some directory above the script.
+    let above = script.match_indices('/').filter_map(|(at, _)| script.get(..at));
+    let from_above =
+        above.filter_map(|top| super::merge::resolve(&super::merge::resolve(top, dir)?, written));
+    let found = places.chain(from_above).find(|place| files.contains(place.as_str()));
+    found.unwrap_or_else(|| tidy(written).to_owned())
+}
+
+fn shared_var_files(by_file: &BTreeMap<&str, Vec<&Call>>, files: &BTreeSet<&str>) -> Vec<SharedVarFile> {
     let mut shared = Vec::new();
     for calls in by_file.values() {
         let variables: HashSet<&str> =
@@ -616,7 +633,10 @@ fn shared_var_files(by_file: &BTreeMap<&str, Vec<&Call>>) -> Vec<SharedVarFile> 
         for call in calls {
             for (written, _) in &call.config_files {
                 if variables.contains(tidy(written)) && seen.insert(tidy(written)) {
-                    shared.push(SharedVarFile { file: tidy(written).to_owned(), place: call.place.clone() });
+                    shared.push(SharedVarFile {
+                        file: shown_file(written, call, files),
+                        place: call.place.clone(),
+                    });
                 }
             }
         }

@@ -157,7 +157,7 @@ fn files_that_are_both_and_files_that_calls_name() {
     let script = "cd a\nterraform init -backend-config=./prod.tfvars\nterraform plan -var-file=prod.tfvars\n";
     let (_, result) = repo(&["a"], &["a/prod.tfvars"], &[("x.sh", script)]);
     assert_eq!(result.shared_var_files.len(), 1);
-    assert_eq!(result.shared_var_files[0].file, "prod.tfvars");
+    assert_eq!(result.shared_var_files[0].file, "a/prod.tfvars");
     assert_eq!(result.shared_var_files[0].place.to_string(), "x.sh:2:1");
     let calls =
         read_calls("x.sh", Text::new(b"terraform init -backend-config=../env/$E.vars -backend-config=$X"));

@@ -40,13 +40,14 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
         }
         FileClass::Hcl if terragrunt::is_terragrunt(path) => {
             let (read, problems) = terragrunt::read_terragrunt(path, text);
-            if !read.is_empty() {
-                facts.terragrunt = Some(read);
-            }
+            // Kept even when it says nothing: another file may include it, and must find it read.
+            let is_config_file = read.is_empty();
+            facts.terragrunt = Some(read);
             facts.problems =
                 if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
-            facts.calls = calls::read_calls(path, text);
-            read_flat(path, text, &mut facts);
+            if is_config_file {
+                read_flat(path, text, &mut facts);
+            }
         }
         FileClass::Hcl | FileClass::Flat => read_flat(path, text, &mut facts),
         FileClass::Terramate => {

@@ -103,7 +103,11 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
             match current {
                 None => current = Some((block, index)),
                 Some((first, _)) => {
-                    won.problems.push(duplicate(first, block, "Terraform stops at a second backend"));
+                    won.problems.push(duplicate(
+                        first,
+                        block,
+                        &format!("{} stops at a second backend", program(engine)),
+                    ));
                     won.lose(block, index);
                 }
             }
@@ -126,7 +130,7 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
                 won.problems.push(duplicate(
                     first,
                     block,
-                    "Terraform stops at a second backend in one override file",
+                    &format!("{} stops at a second backend in one override file", program(engine)),
                 ));
                 won.lose(block, index);
                 continue;
@@ -154,6 +158,10 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
         None => won.other = rival,
     }
     won
+}
+
+fn program(engine: Engine) -> &'static str {
+    if engine == Engine::OpenTofu { "OpenTofu" } else { "Terraform" }
 }
 
 impl Winner {
@@ -195,6 +203,19 @@ fn top_name(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
+/// What a setting is worth when the module's variables and locals are known.
+fn resolved(setting: &Setting, scope: &Scope) -> Value {
+    match &setting.value {
+        Value::Unknown { expression, .. } if !scope.0.is_empty() => {
+            match expression::evaluate(expression, scope).0 {
+                Value::Unknown { .. } => setting.value.clone(),
+                value => value,
+            }
+        }
+        value => value.clone(),
+    }
+}
+
 /// A merged view of settings, with what is needed to resolve them.
 pub struct Settings<'a> {
     /// Merged settings.
@@ -206,15 +227,7 @@ pub struct Settings<'a> {
 impl Settings<'_> {
     fn value(&self, name: &str) -> Option<Value> {
         let (_, setting) = self.merged.iter().rev().find(|(_, setting)| setting.name == name)?;
-        Some(match &setting.value {
-            Value::Unknown { expression, .. } if !self.scope.0.is_empty() => {
-                match expression::evaluate(expression, self.scope).0 {
-                    Value::Unknown { .. } => setting.value.clone(),
-                    value => value,
-                }
-            }
-            value => value.clone(),
-        })
+        Some(resolved(setting, self.scope))
     }
 
     /// Whether the argument is written at all, be it as `null`.
@@ -274,11 +287,11 @@ impl Settings<'_> {
 }
 
 /// The problem of a lock setting that `init` refuses, if this is one.
-pub fn invalid_value(source: &Source, setting: &Setting) -> Option<Problem> {
+pub fn invalid_value(source: &Source, setting: &Setting, scope: &Scope) -> Option<Problem> {
     if setting.name != "use_lockfile" {
         return None;
     }
-    let shown = match &setting.value {
+    let shown = match &resolved(setting, scope) {
         Value::Text(text) if !matches!(text.as_str(), "true" | "false" | "1" | "0") => format!("{text:?}"),
         Value::Number(text) => text.clone(),
         Value::Object => "an object".to_owned(),

@@ -49,6 +49,8 @@ pub struct Collected {
     dir_links: Vec<(String, String)>,
     problems: Vec<Problem>,
     scopes: BTreeMap<String, Scope>,
+    module_dirs: BTreeSet<String>,
+    repo_prefix: Option<String>,
     owners: Owners,
     engine: Option<Engine>,
 }
@@ -60,6 +62,8 @@ impl Collected {
             files: &self.files,
             dir_links: &self.dir_links,
             problems: self.problems.clone(),
+            module_dirs: &self.module_dirs,
+            repo_prefix: self.repo_prefix.as_deref(),
             scopes: &self.scopes,
         };
         merge::inventory(&facts, &self.owners, self.engine)
@@ -112,12 +116,43 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     read_named_config_files(&mut walked.kept);
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
+        module_dirs: module_dirs(&walked.kept),
+        repo_prefix: repo_prefix(&paths),
         owners: read_owners(&paths),
         files: walked.kept,
         dir_links: walked.dir_links,
         problems: walked.problems,
         engine: options.engine,
     })
+}
+
+/// The files of a directory that Terraform or OpenTofu would load.
+fn module_files(dir: &Path) -> Vec<PathBuf> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let files = entries.flatten().filter(|entry| is_module_file(&entry.file_name().to_string_lossy()));
+    files.map(|entry| entry.path()).filter(|path| path.is_file()).collect()
+}
+
+/// Directories with a Terragrunt file that also hold module files, whatever those say.
+fn module_dirs(kept: &[(FileId, FileFacts)]) -> BTreeSet<String> {
+    let units = kept.iter().filter(|(_, facts)| facts.terragrunt.is_some());
+    let dirs: BTreeMap<&str, &Path> =
+        units.filter_map(|(id, _)| Some((id.dir(), id.os_path.parent()?))).collect();
+    dirs.into_iter()
+        .filter(|(_, os_path)| !module_files(os_path).is_empty())
+        .map(|(dir, _)| dir.to_owned())
+        .collect()
+}
+
+/// Where paths that are shown relative to the current directory begin, seen from the repository's root.
+fn repo_prefix(paths: &[PathBuf]) -> Option<String> {
+    if paths.iter().any(|path| path.is_absolute() || path.starts_with("..")) {
+        return None;
+    }
+    let here = std::env::current_dir().ok()?;
+    let root = here.ancestors().find(|dir| dir.join(".git").exists())?;
+    Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
 }
 
 /// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.
@@ -256,16 +291,8 @@ fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
 }
 
 fn read_scope(file: &Path) -> Scope {
-    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(entries) = fs::read_dir(parent) else { return Scope::default() };
-    let mut names: Vec<PathBuf> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            is_module_file(&name) && !name.ends_with(".json") && path.is_file()
-        })
-        .collect();
+    let mut names = module_files(file.parent().unwrap_or(Path::new(".")));
+    names.retain(|path| path.extension().is_none_or(|end| end != "json"));
     names.sort();
     let bytes: Vec<Vec<u8>> = names.iter().flat_map(fs::read).collect();
     let texts: Vec<Text<'_>> = bytes.iter().map(|bytes| Text::new(bytes)).collect();

@@ -8,7 +8,7 @@ use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
-use crate::repo::text::{Span, Text};
+use crate::repo::text::{Place, Span, Text};
 
 pub use super::expression::evaluate;
 
@@ -173,6 +173,7 @@ fn read_terraform_block(
             ("backend", [backend_type]) => {
                 let (source, error) = backend_source(file, at, nested, backend_type, is_override);
                 problems.extend(error.iter().map(|error| parse_problem(file, text, error)));
+                problems.extend(duplicates(file, &source));
                 let mut source = source;
                 if let Some(generator) = &facts.generated_by {
                     source.editability = generated_copy(generator);
@@ -186,6 +187,24 @@ fn read_terraform_block(
             _ => {}
         }
     }
+}
+
+/// Arguments that stand twice in one block. Source: HCL's specification, "Bodies": names must be unique.
+fn duplicates(file: &str, source: &Source) -> Vec<Problem> {
+    let mut seen = std::collections::BTreeSet::new();
+    let repeated = source.settings.iter().filter(|setting| {
+        !setting.name.contains('.') && setting.value != Value::Object && !seen.insert(&setting.name)
+    });
+    repeated
+        .map(|setting| Problem {
+            kind: ProblemKind::InvalidValue,
+            place: Place::new(file, setting.at),
+            message: format!(
+                "`{}` stands twice in this block: `init` stops here; remove one of them",
+                setting.name
+            ),
+        })
+        .collect()
 }
 
 /// Why a generated file is not edited.
@@ -285,7 +304,7 @@ fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Opt
 }
 
 /// The path of a `module` call that stays on this disk. Source: Terraform takes only `./` and `../` as local.
-fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(crate::repo::text::Place, String)> {
+fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(Place, String)> {
     let text = at.text();
     let inner = lexer::body(text.bytes(), block.body);
     let source = inner.attribute("source")?;

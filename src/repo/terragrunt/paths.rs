@@ -21,7 +21,12 @@ impl Root {
     /// `prefix` leads from the repository's root to where the walk began (`""` when they are the same). Shown paths
     /// may begin with `../`: then the base lies as deep as they climb.
     pub(super) fn new<'a>(prefix: Option<&str>, shown: impl Iterator<Item = &'a str>) -> Self {
-        let climbs = shown.map(|path| path.split('/').take_while(|part| *part == "..").count()).max();
+        let shown: Vec<&str> = shown.collect();
+        // Paths that were given absolutely are their own place.
+        if shown.iter().any(|path| path.starts_with('/')) {
+            return Self { base: "/".to_owned(), repository: None };
+        }
+        let climbs = shown.iter().map(|path| path.split('/').take_while(|part| *part == "..").count()).max();
         let mut base = format!("/{MARK}");
         let repository = prefix.map(|_| base.clone());
         match prefix {
@@ -38,6 +43,9 @@ impl Root {
 
     /// The shown path of an absolute one; `None` when it lies outside of the made-up root.
     pub(super) fn shown(&self, absolute: &str) -> Option<String> {
+        if self.base == "/" {
+            return Some(absolute.to_owned());
+        }
         let path = relative(&self.base, absolute);
         (!depends_on_checkout(&path)).then_some(path)
     }

@@ -258,7 +258,7 @@ fn an_include_that_is_not_found_makes_the_unit_unknown() {
 
 #[test]
 fn remote_state_replaces_and_is_never_merged() {
-    let own = "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"mine\"\n    use_lockfile = true\n  }\n}\n";
+    let own = "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"mine\"\n    key = \"k\"\n    use_lockfile = true\n  }\n}\n";
     for strategy in ["", "  merge_strategy = \"shallow\"\n", "  merge_strategy = \"deep\"\n"] {
         let child = format!(
             "include \"root\" {{\n  path = find_in_parent_folders(\"root.hcl\")\n{strategy}}}\n{own}"
@@ -407,7 +407,7 @@ fn a_computed_config_is_resolved_or_wholly_unknown() {
             "merge(local.common, yamldecode(file(\"x.yaml\"))) can't be told: `yamldecode(…)`: it stands in x.yaml, which was not read for it"
         )
     );
-    let whole = "locals {\n  state = {\n    backend = \"s3\"\n    config = { bucket = \"w\", use_lockfile = true }\n  }\n}\nremote_state = local.state\n";
+    let whole = "locals {\n  state = {\n    backend = \"s3\"\n    config = { bucket = \"w\", key = \"k\", use_lockfile = true }\n  }\n}\nremote_state = local.state\n";
     let found = scan(&[("root.hcl", whole), ("a/terragrunt.hcl", CHILD)]);
     assert_eq!(found.text("a", "bucket"), "w");
     assert_eq!(found.effective("a").mode, LockMode::Lockfile);

@@ -1,5 +1,7 @@
 //! IAM statements: found in HCL blocks and in trees, then judged one document at a time.
 
+use std::collections::BTreeSet;
+
 use super::node::{self, Node};
 use crate::repo::facts::GrantKind;
 use crate::repo::syntax::lexer::{self, Block};
@@ -117,6 +119,7 @@ fn allowing(effect: &Node, sid: &Node, actions: &Node, resources: &Node) -> Opti
 /// What one document's statements mean for locks.
 pub(super) fn judge(document: &Document, known_tables: &[String]) -> Vec<Found> {
     let mut found = Vec::new();
+    let locks = Covered::by(document);
     for statement in document {
         let on_table =
             allows_any(statement, &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"]);
@@ -124,7 +127,7 @@ pub(super) fn judge(document: &Document, known_tables: &[String]) -> Vec<Found> 
         for (resource, offset) in &statement.resources {
             let kind = if on_table && is_lock_table(resource, &statement.sid, known_tables) {
                 GrantKind::LockTable
-            } else if on_object && resource.ends_with(".tfstate") && !covers_lock(document, resource) {
+            } else if on_object && resource.ends_with(".tfstate") && !locks.has(resource) {
                 GrantKind::StateWithoutLock
             } else {
                 continue;
@@ -143,15 +146,44 @@ fn allows_any(statement: &Statement, wanted: &[&str]) -> bool {
     })
 }
 
-/// Whether every right on `<state>.tflock` is given somewhere in the document.
-fn covers_lock(document: &Document, state: &str) -> bool {
-    let lock = canonical(&format!("{state}.tflock"));
-    ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].iter().all(|wanted| {
-        document.iter().any(|statement| {
-            statement.actions.iter().any(|action| matches(&action.to_lowercase(), &wanted.to_lowercase()))
-                && statement.resources.iter().any(|(pattern, _)| matches(&canonical(pattern), &lock))
+/// More patterns than this fit in no policy that AWS takes (its limit is 20 KB); such a document is not judged.
+const MAX_PATTERNS: usize = 2000;
+
+/// What a document allows on objects, for each right that a lock needs: plain keys, and patterns.
+struct Covered(Vec<(BTreeSet<String>, Vec<String>)>);
+
+impl Covered {
+    fn by(document: &Document) -> Self {
+        let one = |wanted: &&str| {
+            let mut keys = BTreeSet::new();
+            let mut patterns = Vec::new();
+            for statement in document {
+                let wanted = wanted.to_lowercase();
+                if statement.actions.iter().any(|action| matches(&action.to_lowercase(), &wanted)) {
+                    for (resource, _) in &statement.resources {
+                        let resource = canonical(resource);
+                        if resource.contains(['*', '?']) {
+                            patterns.push(resource);
+                        } else {
+                            keys.insert(resource);
+                        }
+                    }
+                }
+            }
+            (keys, patterns)
+        };
+        Covered(["s3:GetObject", "s3:PutObject", "s3:DeleteObject"].iter().map(one).collect())
+    }
+
+    /// Whether every right on `<state>.tflock` is given somewhere in the document.
+    fn has(&self, state: &str) -> bool {
+        let lock = canonical(&format!("{state}.tflock"));
+        self.0.iter().all(|(keys, patterns)| {
+            keys.contains(&lock)
+                || patterns.len() > MAX_PATTERNS
+                || patterns.iter().any(|pattern| matches(pattern, &lock))
         })
-    })
+    }
 }
 
 /// Two ways to write one bucket's ARN in HCL become one text: `${x.arn}/k`, `arn:aws:s3:::${x.id}/k`.

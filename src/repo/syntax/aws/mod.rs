@@ -9,7 +9,9 @@
 mod grants;
 mod node;
 mod tables;
+mod tokens;
 
+use super::positions::Positions;
 use crate::repo::facts::{Grant, LockTable};
 use crate::repo::text::{Span, Text};
 
@@ -57,12 +59,13 @@ pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
         Written::Yaml => node::yaml(bytes).iter().flat_map(tables::tree).collect(),
     };
     found.sort_by_key(|table| table.offset);
+    let positions = Positions::new(text);
     found
         .into_iter()
         .map(|table| LockTable {
             address: table.address,
             name: table.name,
-            place: text.place(file, table.offset),
+            place: positions.place(file, table.offset),
         })
         .collect()
 }
@@ -92,12 +95,13 @@ pub fn read_grants(file: &str, text: Text<'_>, known_tables: &[String]) -> Vec<G
     let mut found: Vec<_> = documents.iter().flat_map(|doc| grants::judge(doc, known_tables)).collect();
     found.sort_by_key(|grant| (grant.offset, grant.kind));
     found.dedup();
+    let positions = Positions::new(text);
     found
         .into_iter()
         .map(|grant| Grant {
             kind: grant.kind,
             resource: crate::repo::setting::without_credentials(grant.resource),
-            place: text.place(file, grant.offset),
+            place: positions.place(file, grant.offset),
         })
         .collect()
 }

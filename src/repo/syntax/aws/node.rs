@@ -5,6 +5,7 @@ use jsonc_parser::ast::Value as Json;
 use jsonc_parser::{CollectOptions, ParseOptions, common::Ranged, parse_to_ast};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
+use super::tokens::{Kind, Token, is, tokens};
 use crate::repo::syntax::lexer;
 use crate::repo::text::{BOM, Span};
 
@@ -154,10 +155,16 @@ pub(super) fn yaml(bytes: &[u8]) -> Vec<Node> {
     let bom = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     let Ok(text) = std::str::from_utf8(bytes.get(bom..).unwrap_or_default()) else { return Vec::new() };
     let starts = line_starts(text);
-    let offset_of = |line: usize, column: usize| {
+    // Line, column and offset of the last answer: scalars come in order, and a line may be long.
+    let mut last = (0, 0, 0);
+    let mut offset_of = |line: usize, column: usize| {
         let start = starts.get(line.saturating_sub(1)).copied().unwrap_or(text.len());
-        let tail = text.get(start..).unwrap_or_default();
-        bom + start + tail.char_indices().nth(column).map_or(tail.len(), |(at, _)| at)
+        let (from, skip) =
+            if last.0 == line && last.1 <= column { (last.2, column - last.1) } else { (start, column) };
+        let tail = text.get(from..).unwrap_or_default();
+        let offset = from + tail.char_indices().nth(skip).map_or(tail.len(), |(at, _)| at);
+        last = (line, column, offset);
+        bom + offset
     };
     let mut documents = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -321,26 +328,6 @@ fn heredoc(bytes: &[u8], span: Span) -> Node {
     json(bytes, content).unwrap_or(Node::Other)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A quoted template, quotes included.
-    Quoted,
-    /// A name or a reference: `aws_dynamodb_table.lock["a"].arn`.
-    Word,
-    /// One byte of anything else.
-    Other,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Token {
-    kind: Kind,
-    span: Span,
-}
-
-fn is(bytes: &[u8], token: &Token, byte: u8) -> bool {
-    token.kind == Kind::Other && token.span.of(bytes) == [byte]
-}
-
 /// A string's text, or a reference as written; a bare name (`null`, a function's) has none.
 fn text_of(bytes: &[u8], token: &Token) -> Option<Node> {
     let raw = token.span.of(bytes);
@@ -351,96 +338,4 @@ fn text_of(bytes: &[u8], token: &Token) -> Option<Node> {
         }
         _ => None,
     }
-}
-
-/// Tokens of an expression, white space and comments left out.
-fn tokens(bytes: &[u8], span: Span) -> Vec<Token> {
-    let comments = lexer::comments(bytes, span);
-    let mut comments = comments.iter().peekable();
-    let mut found = Vec::new();
-    let mut at = span.start;
-    while let Some(byte) = bytes.get(at).filter(|_| at < span.end) {
-        while comments.peek().is_some_and(|comment| comment.end <= at) {
-            comments.next();
-        }
-        if let Some(comment) = comments.peek().filter(|comment| comment.start <= at) {
-            at = comment.end.max(at + 1);
-            continue;
-        }
-        let (kind, end) = match byte {
-            byte if byte.is_ascii_whitespace() => {
-                at += 1;
-                continue;
-            }
-            b'"' => (Kind::Quoted, quoted_end(bytes, at + 1, span.end)),
-            byte if byte.is_ascii_alphabetic() || *byte == b'_' => {
-                (Kind::Word, word_end(bytes, at, span.end))
-            }
-            _ => (Kind::Other, at + 1),
-        };
-        found.push(Token { kind, span: Span::new(at, end) });
-        at = end;
-    }
-    found
-}
-
-/// One past the quote that closes a template; templates nest inside `${ }`.
-fn quoted_end(bytes: &[u8], from: usize, limit: usize) -> usize {
-    // Quotes and braces that are open; the outermost quote is the bottom.
-    let mut open = vec![b'"'];
-    let mut at = from;
-    while at < limit {
-        let Some(byte) = bytes.get(at) else { break };
-        let in_quote = open.last() == Some(&b'"');
-        match byte {
-            b'\\' if in_quote => at += 1,
-            b'"' if in_quote => {
-                open.pop();
-                if open.is_empty() {
-                    return at + 1;
-                }
-            }
-            b'"' => open.push(b'"'),
-            b'$' | b'%' if in_quote && bytes.get(at + 1) == Some(&b'{') => {
-                // `$${` is the text `${`.
-                if at > from && bytes.get(at - 1) == Some(byte) {
-                    at += 1;
-                } else {
-                    open.push(b'{');
-                    at += 1;
-                }
-            }
-            b'{' if !in_quote => open.push(b'{'),
-            b'}' if !in_quote => {
-                open.pop();
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    limit
-}
-
-/// One past a name, with the attributes and indexes that follow it.
-fn word_end(bytes: &[u8], from: usize, limit: usize) -> usize {
-    let mut at = from;
-    while at < limit {
-        match bytes.get(at) {
-            Some(byte)
-                if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'*') || *byte >= 0x80 => {}
-            // `x.y`, not the dots of `x...`.
-            Some(b'.')
-                if bytes
-                    .get(at + 1)
-                    .is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'*' | b'_')) => {}
-            Some(b'[') => {
-                let rest = Span::new(at, limit.min(at + 128)).of(bytes);
-                let Some(close) = memchr::memchr(b']', rest) else { return at };
-                at += close;
-            }
-            _ => return at,
-        }
-        at += 1;
-    }
-    limit
 }

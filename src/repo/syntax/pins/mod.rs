@@ -7,6 +7,7 @@
 mod ci;
 mod managers;
 
+use super::positions::Positions;
 use crate::repo::facts::{Tool, VersionPin, dir_of};
 use crate::repo::text::{BOM, Text};
 
@@ -129,6 +130,12 @@ pub fn may_hold_pins(path: &str) -> bool {
     kind(path).is_some()
 }
 
+/// Whether a path names a version manager's own file: it holds pins and nothing else of ours, while the other
+/// files of [`may_hold_pins`] (CI, Dockerfiles, Makefiles) hold calls and backends, too.
+pub fn is_version_file(path: &str) -> bool {
+    matches!(kind(path), Some(Kind::Single(..) | Kind::ToolVersions | Kind::Mise | Kind::SwitchToml(_)))
+}
+
 /// Reads every pin of one file, in order of position. Comments are never pins. A file of another name has none.
 pub fn read_pins(file: &str, text: Text<'_>) -> Vec<VersionPin> {
     let Some(kind) = kind(file) else { return Vec::new() };
@@ -145,12 +152,13 @@ pub fn read_pins(file: &str, text: Text<'_>) -> Vec<VersionPin> {
     };
     found.sort_by_key(|pin| pin.offset);
     let scope = scope(file, kind);
+    let positions = Positions::new(text);
     found
         .into_iter()
         .map(|pin| VersionPin {
             tool: pin.tool,
             text: crate::repo::setting::without_credentials(pin.text),
-            place: text.place(file, pin.offset),
+            place: positions.place(file, pin.offset),
             origin: pin.origin,
             scope: pin.below.map_or_else(|| scope.to_owned(), |below| join(scope, &below)),
         })
@@ -163,6 +171,8 @@ fn scope(file: &str, kind: Kind) -> &str {
     match kind {
         Kind::CiYaml => ci_folder(file).unwrap_or("."),
         Kind::Dockerfile => ".",
+        // `mise/config.toml` speaks for the directory above; `mise/mise.toml` for its own.
+        Kind::Mise if file.ends_with("mise.toml") && !dir.ends_with(".config") => dir,
         Kind::Mise => [".config/mise", ".config", ".mise", "mise"]
             .iter()
             .find_map(|tail| dir.strip_suffix(tail).filter(|head| head.is_empty() || head.ends_with('/')))

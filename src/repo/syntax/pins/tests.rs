@@ -213,6 +213,8 @@ fn atlantis_projects_have_their_own_directory() {
 
 #[test]
 fn the_file_filter_goes_by_name() {
+    assert!(is_version_file("a/.tool-versions") && is_version_file("mise.toml"));
+    assert!(!is_version_file(".gitlab-ci.yml") && !is_version_file(".envrc") && !is_version_file("main.tf"));
     for path in [
         ".terraform-version",
         "a/.tool-versions",
