@@ -17,7 +17,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("migrate", &["finding", "repo"]),
     ("policy", &[]),
     ("repo", &["finding"]),
-    ("report", &["finding", "repo"]),
+    ("report", &["finding", "migrate", "repo"]),
     ("rules", &["config", "finding", "repo"]),
 ];
 

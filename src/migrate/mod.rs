@@ -19,4 +19,5 @@ pub mod plan;
 pub mod reinit;
 mod remove;
 mod spell;
+pub mod states;
 pub mod write;

@@ -1,0 +1,150 @@
+//! The states behind root modules: which objects their locks are, which rights runs need on them, and which digests
+//! stand in the way of a table that comes back. Pure.
+
+use std::collections::BTreeSet;
+
+use super::reinit::word;
+use crate::repo::inventory::{Inventory, Knowable, LockMode};
+
+/// The workspace prefix that the s3 backend takes when none is set.
+const DEFAULT_PREFIX: &str = "env:";
+
+/// One state and its workspaces.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct State {
+    /// The bucket; none when it can't be told from the files.
+    pub bucket: Option<String>,
+    /// The default workspace's state path; none when it can't be told.
+    pub key: Option<String>,
+    /// `workspace_key_prefix`; none when it can't be told.
+    pub prefix: Option<String>,
+    /// The region, when it can be told.
+    pub region: Option<String>,
+    /// The table, as name or ARN.
+    pub table: Option<String>,
+    /// Which locks its runs take.
+    pub mode: LockMode,
+}
+
+/// The states of these root modules, each once, sorted.
+pub fn of_roots(inventory: &Inventory, roots: &[String]) -> Vec<State> {
+    let wanted: BTreeSet<&str> = roots.iter().map(String::as_str).collect();
+    let mut states = BTreeSet::new();
+    for root in inventory.roots.iter().filter(|root| wanted.contains(root.path.as_str())) {
+        for backend in &root.backends {
+            states.insert(State {
+                bucket: backend.bucket.known().cloned(),
+                key: backend.key.known().cloned(),
+                prefix: match &backend.workspace_key_prefix {
+                    Knowable::Known(prefix) => Some(prefix.clone()),
+                    Knowable::Absent => Some(DEFAULT_PREFIX.to_owned()),
+                    Knowable::Unknown(_) => None,
+                },
+                region: backend.region.known().cloned(),
+                table: backend.dynamodb_table.known().cloned(),
+                mode: backend.mode,
+            });
+        }
+    }
+    states.into_iter().collect()
+}
+
+impl State {
+    /// ARNs of its lock objects, in the default workspace and in all others. Where the key can't be told, all lock
+    /// objects of the bucket; none where the bucket can't be told.
+    pub fn lock_arns(&self) -> Vec<String> {
+        let Some(bucket) = &self.bucket else { return Vec::new() };
+        let partition = match self.region.as_deref() {
+            Some(region) if region.starts_with("cn-") => "aws-cn",
+            Some(region) if region.starts_with("us-gov-") => "aws-us-gov",
+            _ => "aws",
+        };
+        let arn = |path: &str| format!("arn:{partition}:s3:::{bucket}/{path}.tflock");
+        match (&self.key, &self.prefix) {
+            (Some(key), Some(prefix)) => vec![arn(key), arn(&format!("{prefix}/*/{key}"))],
+            (Some(key), None) => vec![arn(key), arn(&format!("*/{key}"))],
+            (None, _) => vec![arn("*")],
+        }
+    }
+
+    /// The command that deletes its digest from a table, and the same for a workspace called `WORKSPACE`.
+    pub fn digest_commands(&self, table: &str) -> Option<[String; 2]> {
+        let (bucket, key) = (self.bucket.as_ref()?, self.key.as_ref()?);
+        let prefix = self.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
+        let region =
+            self.region.as_ref().map(|region| format!(" --region {}", word(region))).unwrap_or_default();
+        let command = |path: &str| {
+            let item = serde_json::json!({ "LockID": { "S": format!("{bucket}/{path}-md5") } }).to_string();
+            format!("aws dynamodb delete-item{region} --table-name {} --key {}", word(table), word(&item))
+        };
+        Some([command(key), command(&format!("{prefix}/WORKSPACE/{key}"))])
+    }
+}
+
+/// The rights that every role which plans or applies needs on the lock objects, as a policy document. `None` where
+/// no bucket can be told.
+pub fn lock_policy(states: &[State]) -> Option<String> {
+    let arns: BTreeSet<String> = states.iter().flat_map(State::lock_arns).collect();
+    if arns.is_empty() {
+        return None;
+    }
+    let policy = serde_json::json!({
+        "Version": "2012-10-17",
+        "Statement": [{
+            "Sid": "StateLocks",
+            "Effect": "Allow",
+            "Action": ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
+            "Resource": arns,
+        }],
+    });
+    serde_json::to_string_pretty(&policy).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(key: Option<&str>, prefix: Option<&str>, region: &str) -> State {
+        State {
+            bucket: Some("b".to_owned()),
+            key: key.map(str::to_owned),
+            prefix: prefix.map(str::to_owned),
+            region: Some(region.to_owned()),
+            table: None,
+            mode: LockMode::Dynamodb,
+        }
+    }
+
+    #[test]
+    fn locks_of_all_workspaces_are_named_exactly() {
+        assert_eq!(
+            state(Some("a/t.tfstate"), Some("env:"), "eu-west-1").lock_arns(),
+            ["arn:aws:s3:::b/a/t.tfstate.tflock", "arn:aws:s3:::b/env:/*/a/t.tfstate.tflock"]
+        );
+        assert_eq!(
+            state(Some("t"), None, "cn-north-1").lock_arns(),
+            ["arn:aws-cn:s3:::b/t.tflock", "arn:aws-cn:s3:::b/*/t.tflock"]
+        );
+        assert_eq!(state(None, None, "us-gov-west-1").lock_arns(), ["arn:aws-us-gov:s3:::b/*.tflock"]);
+        let policy =
+            lock_policy(&[state(Some("k"), Some("w"), "x"), state(Some("k"), Some("w"), "x")]).unwrap();
+        let policy: serde_json::Value = serde_json::from_str(&policy).unwrap();
+        assert_eq!(
+            policy["Statement"][0]["Resource"],
+            serde_json::json!(["arn:aws:s3:::b/k.tflock", "arn:aws:s3:::b/w/*/k.tflock"])
+        );
+        assert_eq!(lock_policy(&[State { bucket: None, ..state(None, None, "x") }]), None);
+    }
+
+    #[test]
+    fn digests_are_deleted_by_their_own_key() {
+        let [main, workspace] =
+            state(Some("it's"), Some("env:"), "eu-west-1").digest_commands("locks").unwrap();
+        assert_eq!(
+            main,
+            "aws dynamodb delete-item --region eu-west-1 --table-name locks --key \
+             '{\"LockID\":{\"S\":\"b/it'\\''s-md5\"}}'"
+        );
+        assert!(workspace.contains("b/env:/WORKSPACE/it"), "{workspace}");
+    }
+}
