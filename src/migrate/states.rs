@@ -1,10 +1,8 @@
-//! The states behind root modules: which objects their locks are, which rights runs need on them, and which digests
-//! stand in the way of a table that comes back. Pure.
+//! The states behind root modules: which objects their locks are, and which rights runs need on them. Pure.
 
 use std::collections::BTreeSet;
 
-use super::reinit::word;
-use crate::repo::inventory::{Inventory, Knowable, LockMode};
+use crate::repo::inventory::{Inventory, Knowable};
 
 /// The workspace prefix that the s3 backend takes when none is set.
 const DEFAULT_PREFIX: &str = "env:";
@@ -20,10 +18,6 @@ pub struct State {
     pub prefix: Option<String>,
     /// The region, when it can be told.
     pub region: Option<String>,
-    /// The table, as name or ARN.
-    pub table: Option<String>,
-    /// Which locks its runs take.
-    pub mode: LockMode,
 }
 
 /// The states of these root modules, each once, sorted.
@@ -41,8 +35,6 @@ pub fn of_roots(inventory: &Inventory, roots: &[String]) -> Vec<State> {
                     Knowable::Unknown(_) => None,
                 },
                 region: backend.region.known().cloned(),
-                table: backend.dynamodb_table.known().cloned(),
-                mode: backend.mode,
             });
         }
     }
@@ -65,19 +57,6 @@ impl State {
             (Some(key), None) => vec![arn(key), arn(&format!("*/{key}"))],
             (None, _) => vec![arn("*")],
         }
-    }
-
-    /// The command that deletes its digest from a table, and the same for a workspace called `WORKSPACE`.
-    pub fn digest_commands(&self, table: &str) -> Option<[String; 2]> {
-        let (bucket, key) = (self.bucket.as_ref()?, self.key.as_ref()?);
-        let prefix = self.prefix.as_deref().unwrap_or(DEFAULT_PREFIX);
-        let region =
-            self.region.as_ref().map(|region| format!(" --region {}", word(region))).unwrap_or_default();
-        let command = |path: &str| {
-            let item = serde_json::json!({ "LockID": { "S": format!("{bucket}/{path}-md5") } }).to_string();
-            format!("aws dynamodb delete-item{region} --table-name {} --key {}", word(table), word(&item))
-        };
-        Some([command(key), command(&format!("{prefix}/WORKSPACE/{key}"))])
     }
 }
 
@@ -110,8 +89,6 @@ mod tests {
             key: key.map(str::to_owned),
             prefix: prefix.map(str::to_owned),
             region: Some(region.to_owned()),
-            table: None,
-            mode: LockMode::Dynamodb,
         }
     }
 
@@ -134,17 +111,5 @@ mod tests {
             serde_json::json!(["arn:aws:s3:::b/k.tflock", "arn:aws:s3:::b/w/*/k.tflock"])
         );
         assert_eq!(lock_policy(&[State { bucket: None, ..state(None, None, "x") }]), None);
-    }
-
-    #[test]
-    fn digests_are_deleted_by_their_own_key() {
-        let [main, workspace] =
-            state(Some("it's"), Some("env:"), "eu-west-1").digest_commands("locks").unwrap();
-        assert_eq!(
-            main,
-            "aws dynamodb delete-item --region eu-west-1 --table-name locks --key \
-             '{\"LockID\":{\"S\":\"b/it'\\''s-md5\"}}'"
-        );
-        assert!(workspace.contains("b/env:/WORKSPACE/it"), "{workspace}");
     }
 }

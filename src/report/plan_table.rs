@@ -77,8 +77,8 @@ fn modes(modes: &[LockMode], options: PlanOptions) -> Cell {
 }
 
 /// What a plan comes to: refusals with gate, place and reason, manual steps, waived gates, what is not touched, and
-/// the counts. `digests` are the commands that a rollback needs before the first run.
-pub fn summary(plan: &Plan, digests: &[String], colour: bool) -> String {
+/// the counts.
+pub fn summary(plan: &Plan, colour: bool) -> String {
     let palette = Palette { colour };
     let mut parts = Vec::new();
     if !plan.refusals.is_empty() {
@@ -103,17 +103,6 @@ pub fn summary(plan: &Plan, digests: &[String], colour: bool) -> String {
             for line in visible_lines(&step.write).lines() {
                 text.push_str(&format!("    | {line}\n"));
             }
-        }
-        parts.push(text);
-    }
-    if !digests.is_empty() {
-        let mut text = format!(
-            "{}\n  Digests from before the table went would stop the first run. Delete them first, the second of each \
-             pair for every workspace:\n",
-            palette.bold("Before the first run")
-        );
-        for line in digests {
-            text.push_str(&format!("    {}\n", visible(line)));
         }
         parts.push(text);
     }

@@ -111,7 +111,6 @@ impl PullRequest<'_> {
             self.phases(),
             self.modules(),
             self.after_merging(),
-            self.digests(&states),
             self.rights(&states),
             self.by_hand(),
             self.gates(),
@@ -214,25 +213,6 @@ impl PullRequest<'_> {
              `-migrate-state` is not needed. Where only a backend-config file changed, nothing stops, and the **old \
              locks are taken until the next init**.\n\n{}{}",
             fence("sh", commands.into_iter().take(ENTRIES)),
-            more(total)
-        )
-    }
-
-    /// Only a rollback brings a table back to states that were written without it.
-    fn digests(&self, states: &[State]) -> String {
-        if self.plan.phase != Phase::Rollback {
-            return String::new();
-        }
-        let steps = digest_steps(self.after, &self.group.roots, states);
-        if steps.is_empty() {
-            return String::new();
-        }
-        let total = steps.len();
-        format!(
-            "## Before the first run\n\nThe table may still hold digests from before, and a run whose digest does not \
-             fit its state fails (\"state data in S3 does not have the expected content\"). Delete them first; \
-             the next run that writes makes new ones. Repeat the second line of each pair for every workspace.\n\n{}{}",
-            fence("sh", steps.into_iter().take(ENTRIES)),
             more(total)
         )
     }
@@ -400,26 +380,6 @@ fn documentation(tool: Tool, text: &str) -> Option<String> {
         }
         (Tool::Terragrunt, _) => None,
     }
-}
-
-/// The digests that stand in the way of a table which comes back: those of states that were locked without it.
-/// `before` are the states as they were; the table is the one that they have afterwards.
-pub fn digest_steps(after: &Inventory, roots: &[String], before: &[State]) -> Vec<String> {
-    let mut steps = Vec::new();
-    for state in states::of_roots(after, roots) {
-        let was_alone = before
-            .iter()
-            .any(|old| old.mode == LockMode::Lockfile && old.bucket == state.bucket && old.key == state.key);
-        let Some(table) = state.table.as_ref().filter(|_| was_alone) else { continue };
-        match state.digest_commands(table) {
-            Some(pair) => steps.extend(pair),
-            None => steps.push(format!(
-                "# a state whose bucket or key can't be told: delete its `-md5` item from {}",
-                visible(table)
-            )),
-        }
-    }
-    steps
 }
 
 fn modes(modes: &[LockMode]) -> String {
