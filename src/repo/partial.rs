@@ -652,15 +652,16 @@ fn tidy(path: &str) -> &str {
 fn habits(calls: &[Call]) -> Vec<Habit> {
     let mut habits = Vec::new();
     for call in calls {
+        let dir = || call.dir.clone();
         if let Some(place) = &call.lock_false {
-            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone() });
+            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone(), dir: dir() });
         }
         let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
         if bare && is_automation(&call.place.file) {
-            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone() });
+            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone(), dir: dir() });
         }
         if call.subcommand == "force-unlock" {
-            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone() });
+            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone(), dir: dir() });
         }
     }
     habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));

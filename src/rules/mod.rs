@@ -6,6 +6,7 @@
 mod access;
 mod apply;
 mod automation;
+mod gates;
 mod ignores;
 mod merging;
 mod modes;
@@ -46,6 +47,8 @@ pub enum Check {
     Inventory(fn(&Inventory) -> Vec<Finding>),
     /// [`check`] itself, while it applies ignores.
     Applying,
+    /// Nobody here: it is a gate, judged while a migration is planned.
+    Migrating,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
