@@ -168,7 +168,8 @@ impl<'a> Judge<'a> {
     /// What stops a root module before it is known whether anything is to change.
     pub fn readable(&self, root: &RootModule, backends: &[usize]) -> Vec<Hit> {
         let own = self.problems.get(root.path.as_str()).into_iter().flatten().copied();
-        let mut files: Vec<&str> = chosen(root, backends).flat_map(|b| &b.sources).map(|at| at.file.as_str()).collect();
+        let mut files: Vec<&str> =
+            chosen(root, backends).flat_map(|b| &b.sources).map(|at| at.file.as_str()).collect();
         files.sort_unstable();
         files.dedup();
         let elsewhere = files
@@ -252,9 +253,11 @@ impl<'a> Judge<'a> {
     fn versions(&self, root: &RootModule) -> Option<Hit> {
         let verdict = root.versions.verdict;
         let (gate, says, help) = match verdict {
-            VersionVerdict::Cannot => {
-                (&VERSION_TOO_OLD, "no version that is admitted here knows `use_lockfile`", "move to Terraform 1.11 or OpenTofu 1.10 first")
-            }
+            VersionVerdict::Cannot => (
+                &VERSION_TOO_OLD,
+                "no version that is admitted here knows `use_lockfile`",
+                "move to Terraform 1.11 or OpenTofu 1.10 first",
+            ),
             VersionVerdict::AdmitsOlder => (
                 &VERSION_UNPROVEN,
                 "a version that does not know `use_lockfile` is admitted here",
@@ -431,7 +434,9 @@ pub fn soak(context: &Context<'_>, options: &Options, file: &str, source: &Sourc
             format!("`use_lockfile` stands here {days}, {} are asked for", options.soak_days)
         }
         Some(History::Unknown(why)) => format!("since when `use_lockfile` stands here can't be told: {why}"),
-        None => "since when `use_lockfile` stands here can't be told: there is no history of this file".to_owned(),
+        None => {
+            "since when `use_lockfile` stands here can't be told: there is no history of this file".to_owned()
+        }
     };
     Some(Hit::new(&SOAK_TOO_SHORT, place, reason))
 }

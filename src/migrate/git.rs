@@ -142,7 +142,7 @@ pub(super) fn output_of(command: &mut Command, stdin: Option<&[u8]>) -> std::io:
 /// switched on there. A merge counts with the time when it was merged.
 pub fn history(files: &BTreeMap<String, PathBuf>) -> BTreeMap<String, History> {
     let mut found = BTreeMap::new();
-    let mut repositories: BTreeMap<Repository, BTreeMap<Vec<u8>, (&str, PathBuf)>> = BTreeMap::new();
+    let mut repositories: BTreeMap<Repository, BTreeMap<&str, PathBuf>> = BTreeMap::new();
     for (shown, path) in files {
         match Repository::around(path) {
             None => {
@@ -150,7 +150,7 @@ pub fn history(files: &BTreeMap<String, PathBuf>) -> BTreeMap<String, History> {
             }
             Some(repository) => {
                 let Some(relative) = repository.relative(path) else { continue };
-                repositories.entry(repository).or_default().insert(name_of(&relative), (shown, relative));
+                repositories.entry(repository).or_default().insert(shown, relative);
             }
         }
     }
@@ -159,7 +159,7 @@ pub fn history(files: &BTreeMap<String, PathBuf>) -> BTreeMap<String, History> {
             Ok(known) => found.extend(known),
             Err(error) => {
                 let why = error.to_string();
-                found.extend(names.values().map(|(shown, _)| ((*shown).to_owned(), unknown(&why))));
+                found.extend(names.keys().map(|shown| ((*shown).to_owned(), unknown(&why))));
             }
         }
     }
@@ -172,17 +172,18 @@ fn unknown(why: &str) -> History {
 
 fn of_repository(
     repository: &Repository,
-    names: &BTreeMap<Vec<u8>, (&str, PathBuf)>,
+    names: &BTreeMap<&str, PathBuf>,
 ) -> Result<BTreeMap<String, History>, GitError> {
     let boundary = shallow_boundary(repository)?;
     let standing = standing_at_head(repository)?;
     let changes = changes(repository)?;
     let mut followed = 0;
     let mut found = BTreeMap::new();
-    for (name, (shown, relative)) in names {
-        let history = if !standing.contains(name) {
+    for (shown, relative) in names {
+        let name = name_of(relative);
+        let history = if !standing.contains(&name) {
             unknown("it is not committed there on this branch")
-        } else if let Some((commit, time)) = changes.get(name) {
+        } else if let Some((commit, time)) = changes.get(&name) {
             judged(commit, *time, &boundary)
         } else if followed >= MAX_FOLLOWED {
             unknown("the file was renamed, and too many others were, too")

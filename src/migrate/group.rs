@@ -82,7 +82,7 @@ pub fn groups(plan: &Plan, by: GroupBy) -> Vec<Group> {
         .into_iter()
         .map(|(name, (roots, mut files))| {
             files.sort_unstable();
-            let slug = unique(slug(&name), &mut slugs);
+            let slug = unique(&slug(&name), &mut slugs);
             Group { name, slug, roots: roots.into_iter().collect(), files }
         })
         .collect()
@@ -118,8 +118,8 @@ fn slug(name: &str) -> String {
     if out.is_empty() { "all".to_owned() } else { out.to_owned() }
 }
 
-fn unique(slug: String, taken: &mut BTreeSet<String>) -> String {
-    let mut candidate = slug.clone();
+fn unique(slug: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut candidate = slug.to_owned();
     let mut number = 2;
     while !taken.insert(candidate.clone()) {
         candidate = format!("{slug}-{number}");
@@ -202,7 +202,7 @@ mod tests {
     fn slugs_are_plain_and_unique() {
         let mut taken = BTreeSet::new();
         let slugs: Vec<String> =
-            ["Env/A b", "env-a.b", "状態"].map(|name| unique(slug(name), &mut taken)).into();
+            ["Env/A b", "env-a.b", "状態"].map(|name| unique(&slug(name), &mut taken)).into();
         assert_eq!(slugs, ["env-a-b", "env-a-b-2", "all"]);
         assert!(slug(&"x/".repeat(100)).len() <= 60);
     }

@@ -75,7 +75,8 @@ impl Repo {
         for file in &plan.files {
             assert_eq!(self.bytes[&file.file], file.before);
             bytes.insert(file.file.clone(), file.after.clone());
-            for (path, _) in links.iter().filter(|(_, found)| found.link_target.as_ref() == Some(&file.file)) {
+            for (path, _) in links.iter().filter(|(_, found)| found.link_target.as_ref() == Some(&file.file))
+            {
                 bytes.insert(path.clone(), file.after.clone());
             }
         }
@@ -95,7 +96,10 @@ impl Repo {
     }
 
     fn gates(&self, plan: &Plan) -> Vec<String> {
-        plan.refusals.iter().map(|refusal| format!("{} {}", self.short(&refusal.root), refusal.gate)).collect()
+        plan.refusals
+            .iter()
+            .map(|refusal| format!("{} {}", self.short(&refusal.root), refusal.gate))
+            .collect()
     }
 
     fn text(&self, path: &str) -> String {
@@ -139,17 +143,39 @@ fn monorepo() -> Repo {
 #[test]
 fn show() {
     let mut repo = monorepo();
-    for options in [Options::new(Phase::Dual), lenient(Phase::Dual), lenient(Phase::Final), lenient(Phase::Rollback)] {
+    for options in
+        [Options::new(Phase::Dual), lenient(Phase::Dual), lenient(Phase::Final), lenient(Phase::Rollback)]
+    {
         let plan = repo.step(&options);
         println!("==== {:?}", plan.phase);
         for root in &plan.roots {
-            println!("root {} {:?} -> {:?} {:?}", repo.short(&root.path), root.before, root.after, root.files.iter().map(|f| repo.short(f)).collect::<Vec<_>>());
+            println!(
+                "root {} {:?} -> {:?} {:?}",
+                repo.short(&root.path),
+                root.before,
+                root.after,
+                root.files.iter().map(|f| repo.short(f)).collect::<Vec<_>>()
+            );
         }
         for refusal in &plan.refusals {
-            println!("REFUSED {} {} {}:{} {}", repo.short(&refusal.root), refusal.gate, repo.short(&refusal.file), refusal.line, refusal.reason);
+            println!(
+                "REFUSED {} {} {}:{} {}",
+                repo.short(&refusal.root),
+                refusal.gate,
+                repo.short(&refusal.file),
+                refusal.line,
+                refusal.reason
+            );
         }
         for step in &plan.manual {
-            println!("MANUAL {:?} {}:{} {} => {:?}", step.roots, repo.short(&step.file), step.line, step.reason, step.write);
+            println!(
+                "MANUAL {:?} {}:{} {} => {:?}",
+                step.roots,
+                repo.short(&step.file),
+                step.line,
+                step.reason,
+                step.write
+            );
         }
         println!("done {:?}", plan.done.iter().map(|f| repo.short(f)).collect::<Vec<_>>());
         println!("unlocked {:?}", plan.unlocked.iter().map(|f| repo.short(f)).collect::<Vec<_>>());

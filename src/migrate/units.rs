@@ -158,9 +158,10 @@ impl<'a> Units<'a> {
             units.push(unit);
         }
         for unit in &mut units {
-            let found = unit.wants.iter().find_map(|(index, want)| {
-                self.bystander(&modes, *index, want).map(|user| (*index, user))
-            });
+            let found = unit
+                .wants
+                .iter()
+                .find_map(|(index, want)| self.bystander(&modes, *index, want).map(|user| (*index, user)));
             if let Some((index, (root, nth))) = found {
                 unit.hits.push(self.shared(index, root, nth));
             }

@@ -64,7 +64,8 @@ impl Want {
                 beside: Some(LOCKFILE.to_owned()),
             });
         }
-        changes.extend(DEAD.iter().filter(|name| self.remove.contains(*name)).map(|name| Change::remove(name)));
+        changes
+            .extend(DEAD.iter().filter(|name| self.remove.contains(*name)).map(|name| Change::remove(name)));
         if self.lockfile == Some(false) {
             changes.push(Change::remove(LOCKFILE));
         }
@@ -132,7 +133,9 @@ pub fn of_backend(
     let layers = Layers::of(inventory, backend);
     match (options.phase, backend.mode) {
         (Phase::Dual, LockMode::Dynamodb) => layers.add_lockfile(in_step, wants),
-        (Phase::Dual | Phase::Final, LockMode::None) if options.include_unlocked => layers.add_first_lock(wants),
+        (Phase::Dual | Phase::Final, LockMode::None) if options.include_unlocked => {
+            layers.add_first_lock(wants)
+        }
         (Phase::Final, LockMode::Dynamodb) => {
             layers.add_lockfile(in_step, wants);
             layers.remove_table(true, wants);
@@ -297,7 +300,11 @@ pub fn reaches(inventory: &Inventory, backend: &EffectiveBackend, index: usize, 
     let Some(own) = position(index) else { return false };
     let overridden = |names: &[&str]| decides(names).and_then(position).is_some_and(|at| at > own);
     let lockfile = match want.lockfile {
-        Some(on) => backend.use_lockfile != Knowable::Known(on) && !overridden(&[LOCKFILE]) && (on || backend.mode == LockMode::Dual || backend.mode == LockMode::Lockfile),
+        Some(on) => {
+            backend.use_lockfile != Knowable::Known(on)
+                && !overridden(&[LOCKFILE])
+                && (on || backend.mode == LockMode::Dual || backend.mode == LockMode::Lockfile)
+        }
         None => false,
     };
     let table = want.table.is_some() || want.remove.iter().any(|name| TABLE.contains(name));

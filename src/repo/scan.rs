@@ -165,7 +165,8 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
     }
     let names: BTreeSet<_> = targets.iter().filter_map(|target| target.file_name()).collect();
     let real = |id: &FileId| {
-        let named = id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
+        let named =
+            id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
         let path = named.then(|| fs::canonicalize(&id.os_path).ok()).flatten()?;
         Some((path, id.path.clone()))
     };

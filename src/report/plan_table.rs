@@ -155,3 +155,27 @@ fn counts(plan: &Plan) -> String {
         count(plan.manual.len(), "step by hand", "steps by hand"),
     )
 }
+
+/// A diff as a terminal shows it: nothing in it acts there. It is for reading; what is applied goes through a pipe.
+pub fn screen_diff(diff: &[u8], colour: bool) -> String {
+    let palette = Palette { colour };
+    let mut out = String::with_capacity(diff.len() + 64);
+    for line in String::from_utf8_lossy(diff).lines() {
+        // Tabs indent, and the carriage return of a CRLF file would only be noise.
+        let shown = line.trim_end_matches('\r').split('\t').map(visible).collect::<Vec<_>>().join("\t");
+        out.push_str(&match shown.as_bytes().first() {
+            _ if shown.starts_with("diff --git ")
+                || shown.starts_with("+++ ")
+                || shown.starts_with("--- ") =>
+            {
+                palette.bold(&shown)
+            }
+            Some(b'+') => palette.added(&shown),
+            Some(b'-') => palette.removed(&shown),
+            Some(b'@') => palette.dim(&shown),
+            _ => shown,
+        });
+        out.push('\n');
+    }
+    out
+}
