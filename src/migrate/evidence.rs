@@ -108,7 +108,9 @@ impl Evidence {
     /// What speaks against leaving the table for the states of one backend: its `key`, and that key in workspaces.
     pub fn against(&self, bucket: &str, key: &str) -> Option<String> {
         let mut seen = false;
-        for state in self.states.iter().filter(|state| state.bucket == bucket && is_of(&state.state_path, key)) {
+        for state in
+            self.states.iter().filter(|state| state.bucket == bucket && is_of(&state.state_path, key))
+        {
             seen = true;
             let name = format!("s3://{bucket}/{}", state.state_path);
             if state.coverage.as_ref().is_some_and(|coverage| coverage.verdict == "contradicted") {
@@ -119,7 +121,8 @@ impl Evidence {
             }
         }
         let about = |subject: &str| {
-            let path = subject.strip_prefix("s3://").or(subject.strip_prefix("arn:aws:s3:::")).unwrap_or(subject);
+            let path =
+                subject.strip_prefix("s3://").or(subject.strip_prefix("arn:aws:s3:::")).unwrap_or(subject);
             match path.strip_prefix(bucket) {
                 Some("") => true,
                 Some(rest) => rest.strip_prefix('/').is_some_and(|rest| is_of(rest, key)),
@@ -143,7 +146,9 @@ impl Evidence {
 fn is_of(path: &str, key: &str) -> bool {
     let path = path.strip_suffix(".tflock").unwrap_or(path);
     let prefix = path.strip_suffix(key);
-    prefix.is_some_and(|prefix| prefix.is_empty() || (prefix.ends_with('/') && prefix.matches('/').count() >= 2))
+    prefix.is_some_and(|prefix| {
+        prefix.is_empty() || (prefix.ends_with('/') && prefix.matches('/').count() >= 2)
+    })
 }
 
 /// Whether any store held a lock: `null`, `false`, and empty lists and objects are none.
@@ -203,7 +208,9 @@ mod tests {
         assert_eq!(unix_time("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(unix_time("2024-02-29T12:00:00Z"), Some(1_709_208_000));
         assert_eq!(unix_time("2024-03-01T01:00:00.25+01:00"), Some(1_709_251_200));
-        for bad in ["", "2024", "2024-13-01T00:00:00Z", "2024-01-01T00:00:00", "2024-01-01T25:00:00Z", "é-é-éTZ"] {
+        for bad in
+            ["", "2024", "2024-13-01T00:00:00Z", "2024-01-01T00:00:00", "2024-01-01T25:00:00Z", "é-é-éTZ"]
+        {
             assert_eq!(unix_time(bad), None, "{bad}");
         }
     }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::options::{Context, History, Options};
 use super::phase::Phase;
-use super::want::{LOCKFILE, TABLE, Wants, deciding, names_table};
+use super::want::{LOCKFILE, TABLE, Wants, deciding, names_table, own_mode, sets_lockfile};
 use crate::repo::facts::dir_of;
 use crate::repo::inventory::{
-    EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, VersionVerdict,
+    EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, SourceRef, VersionVerdict,
 };
 use crate::repo::merge::resolve;
 use crate::repo::problem::{Problem, ProblemKind};
@@ -168,7 +168,8 @@ impl<'a> Judge<'a> {
     /// What stops a root module before it is known whether anything is to change.
     pub fn readable(&self, root: &RootModule, backends: &[usize]) -> Vec<Hit> {
         let own = self.problems.get(root.path.as_str()).into_iter().flatten().copied();
-        let mut files: Vec<&str> = chosen(root, backends).flat_map(|b| &b.sources).map(|at| at.file.as_str()).collect();
+        let mut files: Vec<&str> =
+            chosen(root, backends).flat_map(|b| &b.sources).map(|at| at.file.as_str()).collect();
         files.sort_unstable();
         files.dedup();
         let elsewhere = files
@@ -201,10 +202,9 @@ impl<'a> Judge<'a> {
     fn override_unset(&self, root: &RootModule, backend: &EffectiveBackend) -> Option<Hit> {
         let winner =
             backend.sources.iter().find(|at| !at.shadowed && at.kind == SourceKind::BackendOverride)?;
-        let lost = |at: &&crate::repo::inventory::SourceRef| {
+        let lost = |at: &&SourceRef| {
             let source = self.inventory.sources.get(at.source);
-            at.shadowed
-                && source.is_some_and(|s| names_table(s) || super::want::sets_lockfile(s) == Some(true))
+            at.shadowed && source.is_some_and(|s| names_table(s) || sets_lockfile(s) == Some(true))
         };
         let unset = backend.mode == LockMode::None && self.options.phase != Phase::Rollback;
         let loser = backend.sources.iter().find(lost).filter(|_| unset)?;
@@ -218,7 +218,7 @@ impl<'a> Judge<'a> {
     }
 
     /// What stops a root module that is to change. `backends` are those that change.
-    pub fn change(&self, root: &RootModule, backends: &[usize], wants: &Wants, bumped: bool) -> Vec<Hit> {
+    pub fn change(&self, root: &RootModule, backends: &[usize], bumped: bool) -> Vec<Hit> {
         let phase = self.options.phase;
         let mut hits = Vec::new();
         if phase == Phase::Rollback {
@@ -243,8 +243,25 @@ impl<'a> Judge<'a> {
             }
         }
         if phase == Phase::Final {
-            hits.extend(self.var_files(wants));
             hits.extend(self.left_for(root));
+        }
+        hits
+    }
+
+    /// What stops the table from leaving these sources, be the root module's own mode what it may.
+    pub fn leave(&self, root: &RootModule, backends: &[usize], wants: &Wants) -> Vec<Hit> {
+        let mut hits = self.var_files(wants);
+        let source = |at: &SourceRef| self.inventory.sources.get(at.source);
+        for backend in chosen(root, backends) {
+            if !backend.sources.iter().any(|at| !at.shadowed && at.git_ignored) {
+                continue;
+            }
+            let hidden = backend.sources.iter().filter(|at| at.shadowed).filter_map(source);
+            hits.extend(hidden.filter(|source| own_mode(source) == LockMode::Dynamodb).map(|source| {
+                let reason = "git ignores the file that replaces this block: where it is absent, only the table is \
+                              locked; run `--phase dual` first";
+                Hit::new(&DUAL_PHASE_SKIPPED, source.place.clone(), reason)
+            }));
         }
         hits
     }
@@ -252,9 +269,11 @@ impl<'a> Judge<'a> {
     fn versions(&self, root: &RootModule) -> Option<Hit> {
         let verdict = root.versions.verdict;
         let (gate, says, help) = match verdict {
-            VersionVerdict::Cannot => {
-                (&VERSION_TOO_OLD, "no version that is admitted here knows `use_lockfile`", "move to Terraform 1.11 or OpenTofu 1.10 first")
-            }
+            VersionVerdict::Cannot => (
+                &VERSION_TOO_OLD,
+                "no version that is admitted here knows `use_lockfile`",
+                "move to Terraform 1.11 or OpenTofu 1.10 first",
+            ),
             VersionVerdict::AdmitsOlder => (
                 &VERSION_UNPROVEN,
                 "a version that does not know `use_lockfile` is admitted here",
@@ -431,7 +450,9 @@ pub fn soak(context: &Context<'_>, options: &Options, file: &str, source: &Sourc
             format!("`use_lockfile` stands here {days}, {} are asked for", options.soak_days)
         }
         Some(History::Unknown(why)) => format!("since when `use_lockfile` stands here can't be told: {why}"),
-        None => "since when `use_lockfile` stands here can't be told: there is no history of this file".to_owned(),
+        None => {
+            "since when `use_lockfile` stands here can't be told: there is no history of this file".to_owned()
+        }
     };
     Some(Hit::new(&SOAK_TOO_SHORT, place, reason))
 }

@@ -110,7 +110,8 @@ pub fn digests(
 fn delete_digest(backend: &EffectiveBackend, table: &str) -> String {
     let bucket = backend.bucket.known().map_or("BUCKET", String::as_str);
     let key = backend.key.known().map_or("KEY", String::as_str);
-    let region = backend.region.known().map(|region| format!(" --region {}", quoted(region))).unwrap_or_default();
+    let region =
+        backend.region.known().map(|region| format!(" --region {}", quoted(region))).unwrap_or_default();
     let item = serde_json::json!({ "LockID": { "S": format!("{bucket}/{key}-md5") } }).to_string();
     format!("aws dynamodb delete-item --table-name {}{region} --key {}", quoted(table), quoted(&item))
 }
@@ -118,5 +119,9 @@ fn delete_digest(backend: &EffectiveBackend, table: &str) -> String {
 /// A word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use super::*;
 use crate::migrate::evidence::Evidence;
@@ -16,7 +15,7 @@ const DAY: i64 = 86_400;
 
 /// A repository in a temporary directory, with what a plan is told about it.
 struct Repo {
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
     collected: Collected,
     bytes: BTreeMap<String, Vec<u8>>,
     history: BTreeMap<String, History>,
@@ -36,11 +35,11 @@ impl Repo {
                 fs::write(path, text).unwrap();
             }
         }
-        Self::scan(dir)
+        Self::scan(dir.path().to_owned(), Some(dir))
     }
 
-    fn scan(dir: tempfile::TempDir) -> Self {
-        let options = ScanOptions { paths: vec![dir.path().to_owned()], ..ScanOptions::default() };
+    fn scan(path: std::path::PathBuf, dir: Option<tempfile::TempDir>) -> Self {
+        let options = ScanOptions { paths: vec![path.clone()], ..ScanOptions::default() };
         let collected = collect(&options, &Silent).unwrap();
         let inventory = collected.inventory();
         let bytes: BTreeMap<String, Vec<u8>> = inventory
@@ -49,7 +48,7 @@ impl Repo {
             .filter_map(|(path, file)| Some((path.clone(), fs::read(&file.os_path).ok()?)))
             .collect();
         let history = bytes.keys().map(|path| (path.clone(), History::Since(NOW - 30 * DAY))).collect();
-        let prefix = format!("{}/", dir.path().to_str().unwrap());
+        let prefix = format!("{}/", path.to_str().unwrap());
         Self { _dir: dir, collected, bytes, history, evidence: None, prefix }
     }
 
@@ -75,7 +74,8 @@ impl Repo {
         for file in &plan.files {
             assert_eq!(self.bytes[&file.file], file.before);
             bytes.insert(file.file.clone(), file.after.clone());
-            for (path, _) in links.iter().filter(|(_, found)| found.link_target.as_ref() == Some(&file.file)) {
+            for (path, _) in links.iter().filter(|(_, found)| found.link_target.as_ref() == Some(&file.file))
+            {
                 bytes.insert(path.clone(), file.after.clone());
             }
         }
@@ -95,7 +95,10 @@ impl Repo {
     }
 
     fn gates(&self, plan: &Plan) -> Vec<String> {
-        plan.refusals.iter().map(|refusal| format!("{} {}", self.short(&refusal.root), refusal.gate)).collect()
+        plan.refusals
+            .iter()
+            .map(|refusal| format!("{} {}", self.short(&refusal.root), refusal.gate))
+            .collect()
     }
 
     fn text(&self, path: &str) -> String {
@@ -115,41 +118,47 @@ fn lenient(phase: Phase) -> Options {
     Options { rollback_table: Some("locks".to_owned()), ..waiving(phase, &gates) }
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_symlink() {
-            std::os::unix::fs::symlink(fs::read_link(&path).unwrap(), target).unwrap();
-        } else if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, &target).unwrap();
-        }
-    }
-}
-
+/// The fixtures where they stand: plans are carried out in memory. The path is relative, as on a command line.
 fn monorepo() -> Repo {
-    let dir = tempfile::tempdir().unwrap();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/monorepo"), dir.path());
-    Repo::scan(dir)
+    Repo::scan("fixtures/monorepo".into(), None)
 }
 
 #[test]
 fn show() {
     let mut repo = monorepo();
-    for options in [Options::new(Phase::Dual), lenient(Phase::Dual), lenient(Phase::Final), lenient(Phase::Rollback)] {
+    for options in
+        [Options::new(Phase::Dual), lenient(Phase::Dual), lenient(Phase::Final), lenient(Phase::Rollback)]
+    {
         let plan = repo.step(&options);
         println!("==== {:?}", plan.phase);
         for root in &plan.roots {
-            println!("root {} {:?} -> {:?} {:?}", repo.short(&root.path), root.before, root.after, root.files.iter().map(|f| repo.short(f)).collect::<Vec<_>>());
+            println!(
+                "root {} {:?} -> {:?} {:?}",
+                repo.short(&root.path),
+                root.before,
+                root.after,
+                root.files.iter().map(|f| repo.short(f)).collect::<Vec<_>>()
+            );
         }
         for refusal in &plan.refusals {
-            println!("REFUSED {} {} {}:{} {}", repo.short(&refusal.root), refusal.gate, repo.short(&refusal.file), refusal.line, refusal.reason);
+            println!(
+                "REFUSED {} {} {}:{} {}",
+                repo.short(&refusal.root),
+                refusal.gate,
+                repo.short(&refusal.file),
+                refusal.line,
+                refusal.reason
+            );
         }
         for step in &plan.manual {
-            println!("MANUAL {:?} {}:{} {} => {:?}", step.roots, repo.short(&step.file), step.line, step.reason, step.write);
+            println!(
+                "MANUAL {:?} {}:{} {} => {:?}",
+                step.roots,
+                repo.short(&step.file),
+                step.line,
+                step.reason,
+                step.write
+            );
         }
         println!("done {:?}", plan.done.iter().map(|f| repo.short(f)).collect::<Vec<_>>());
         println!("unlocked {:?}", plan.unlocked.iter().map(|f| repo.short(f)).collect::<Vec<_>>());

@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn only_the_text_changes_and_its_column_follows() {
-        let text = b"terraform {\n  required_version = \">= 1.5\" # a\n  foo              = \"12345678\" # b\n}\n";
+        let text =
+            b"terraform {\n  required_version = \">= 1.5\" # a\n  foo              = \"12345678\" # b\n}\n";
         let (facts, _) = hcl::read_module_file("a/v.tf", Text::new(text), false);
         let place = facts.required_versions[0].0.clone();
         let edits = raise("a/v.tf", text, &place, Tool::Terraform).unwrap();

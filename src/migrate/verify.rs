@@ -175,9 +175,12 @@ fn differs(old: &Source, new: &Source, changes: &[Change]) -> Option<String> {
     let meant = |name: &str| {
         changes.iter().any(|change| match change {
             Change::Set { name: set, .. } => set == name,
-            // The object around it may go with it.
+            // What it holds goes with it, and the object around it may.
             Change::Remove { name: gone } => {
-                gone == name || gone.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+                let below = |inner: &str, outer: &str| {
+                    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+                };
+                gone == name || below(gone, name) || below(name, gone)
             }
         })
     };
@@ -220,13 +223,8 @@ fn identity(backend: &EffectiveBackend, mode: LockMode, table: &Knowable<String>
         Knowable::Known(value) => format!("={value}"),
         Knowable::Unknown(why) => format!("?{why}"),
     };
-    let parts = [
-        &backend.bucket,
-        &backend.key,
-        &backend.region,
-        &backend.workspace_key_prefix,
-        &backend.endpoint,
-    ];
+    let parts =
+        [&backend.bucket, &backend.key, &backend.region, &backend.workspace_key_prefix, &backend.endpoint];
     let about_locks = |label: &&String| {
         let name = label.split('=').next().unwrap_or(label);
         label.contains('=') && (name == LOCKFILE || TABLE.contains(&name))
@@ -240,7 +238,8 @@ fn identity(backend: &EffectiveBackend, mode: LockMode, table: &Knowable<String>
 }
 
 fn roots(before: &Inventory, after: &Inventory, meant: &Meant, failures: &mut Vec<Failure>) {
-    let new: BTreeMap<&str, &RootModule> = after.roots.iter().map(|root| (root.path.as_str(), root)).collect();
+    let new: BTreeMap<&str, &RootModule> =
+        after.roots.iter().map(|root| (root.path.as_str(), root)).collect();
     if before.roots.len() != after.roots.len() || leftovers(before) != leftovers(after) {
         fail(failures, Subject::Whole, "root modules, or sources without one, would come or go");
     }
@@ -269,7 +268,11 @@ fn roots(before: &Inventory, after: &Inventory, meant: &Meant, failures: &mut Ve
             fail(failures, Subject::Root(index), mismatch(old, &wanted, &found));
         }
         if old.kind != new.kind || old.called_by != new.called_by || old.link_of != new.link_of {
-            fail(failures, Subject::Root(index), format!("`{}` would be another kind of root module", old.path));
+            fail(
+                failures,
+                Subject::Root(index),
+                format!("`{}` would be another kind of root module", old.path),
+            );
         }
         if meant.raised.contains(&index) {
             if new.versions.verdict != VersionVerdict::Can {

@@ -658,7 +658,11 @@ fn habits(calls: &[Call]) -> Vec<Habit> {
         }
         let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
         if bare && is_automation(&call.place.file) {
-            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone(), dir: dir() });
+            habits.push(Habit {
+                kind: HabitKind::InitWithoutReconfigure,
+                place: call.place.clone(),
+                dir: dir(),
+            });
         }
         if call.subcommand == "force-unlock" {
             habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone(), dir: dir() });

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::class::{FileClass, Prefilter, class_of};
-use super::facts::{FileFacts, FileId, dir_of};
+use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
 use super::owners::{self, Owners};
@@ -67,6 +67,14 @@ impl Collected {
             scopes: &self.scopes,
         };
         merge::inventory(&facts, &self.owners, self.engine)
+    }
+
+    /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.files.iter().flat_map(|(_, facts)| {
+            let handed = facts.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            facts.calls.iter().chain(handed)
+        })
     }
 
     /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
@@ -165,7 +173,8 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
     }
     let names: BTreeSet<_> = targets.iter().filter_map(|target| target.file_name()).collect();
     let real = |id: &FileId| {
-        let named = id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
+        let named =
+            id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
         let path = named.then(|| fs::canonicalize(&id.os_path).ok()).flatten()?;
         Some((path, id.path.clone()))
     };

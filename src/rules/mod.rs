@@ -7,6 +7,7 @@ mod access;
 mod apply;
 mod automation;
 mod gates;
+mod gates;
 mod ignores;
 mod merging;
 mod modes;
@@ -74,11 +75,15 @@ static ALL: &[&Rule] = &[
     &merging::CHILD_MODULE_BACKEND,
     &settings::DEPRECATED_SETTING,
     &modes::DUAL_LOCKING,
+    &gates::DUAL_PHASE_SKIPPED,
     &problems::DUPLICATE_BACKEND,
     &modes::DYNAMODB_ONLY,
+    &gates::EDIT_NOT_PROVEN,
     &problems::ENCRYPTED,
     &settings::ENDPOINT_UNPROVEN,
     &merging::ENGINES_DIFFER,
+    &gates::EVIDENCE_CONTRADICTS,
+    &gates::EVIDENCE_STALE,
     &automation::FORCE_UNLOCK_IN_AUTOMATION,
     &settings::GENERATED_COPY,
     &merging::GIT_IGNORED_SOURCE,
@@ -94,18 +99,25 @@ static ALL: &[&Rule] = &[
     &access::LOCK_TABLE_IN_CODE,
     &merging::MIXED_BACKEND_CONFIG,
     &modes::NO_LOCKING,
+    &gates::NOT_INITIALISABLE,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
     &versions::QUOTED_BOOLEAN_TERRAGRUNT,
     &readers::READER_NAMES_TABLE,
+    &gates::REQUIRED_VARIABLE_LEFT,
+    &gates::SHARED_FILE_REFUSED,
     &states::SHARED_STATE,
     &automation::SHARED_VAR_FILE,
+    &gates::SOAK_TOO_SHORT,
+    &gates::SOURCE_NOT_EDITABLE,
     &states::SPLIT_LOCKING,
     &access::STATE_GRANT_WITHOUT_LOCK,
     &merging::STILL_DUAL,
     &problems::SYMLINK_LOOP,
+    &gates::TABLE_UNNAMED,
     &problems::TOO_LARGE,
     &settings::UNATTRIBUTED_SOURCE,
+    &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,
     &versions::VERSION_TOO_OLD,
