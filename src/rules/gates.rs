@@ -102,27 +102,3 @@ pub static UNREAD: Rule = Rule {
     page: include_str!("../../docs/rules/unread.md"),
     check: Check::Migrating,
 };
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::migrate::gate;
-
-    #[test]
-    fn every_gate_has_a_page() {
-        for gate in gate::ALL {
-            assert!(crate::rules::find(gate.id).is_some(), "{}", gate.id);
-        }
-        let ids: Vec<&str> = gate::ALL.iter().map(|gate| gate.id).collect();
-        assert!(ids.is_sorted());
-    }
-
-    #[test]
-    fn a_page_says_whether_its_gate_can_be_waived() {
-        for rule in crate::rules::all().iter().filter(|rule| matches!(rule.check, Check::Migrating)) {
-            let gate = gate::find(rule.id).unwrap();
-            assert_eq!(rule.page.contains("can't be waived"), !gate.waivable, "{}", rule.id);
-            assert_eq!(rule.page.contains(&format!("--waive {}=", rule.id)), gate.waivable, "{}", rule.id);
-        }
-    }
-}

@@ -7,7 +7,6 @@ mod access;
 mod apply;
 mod automation;
 mod gates;
-mod gates;
 mod ignores;
 mod merging;
 mod modes;
