@@ -320,7 +320,7 @@ impl<'a> Judge<'a> {
             return below(home) || below(".");
         }
         // `.github/workflows` speaks for the directory that holds `.github`.
-        let mut at = match home.split('/').position(|part| part.len() > 2 && part.starts_with('.')) {
+        let mut at = match home.split('/').position(|part| PIPELINES.contains(&part)) {
             Some(0) => ".".to_owned(),
             Some(parts) => home.split('/').take(parts).collect::<Vec<_>>().join("/"),
             None => home.to_owned(),
@@ -433,6 +433,18 @@ impl<'a> Judge<'a> {
         Some(Hit::new(&STILL_DUAL, source.place.clone(), reason))
     }
 }
+
+/// Directories of pipelines: what they hold runs from the directory around them.
+const PIPELINES: &[&str] = &[
+    ".azure-pipelines",
+    ".buildkite",
+    ".ci",
+    ".circleci",
+    ".github",
+    ".gitlab",
+    ".semaphore",
+    ".woodpecker",
+];
 
 /// Whether both locks were taken for long enough where this source switches the lockfile on.
 pub fn soak(context: &Context<'_>, options: &Options, file: &str, source: &Source) -> Option<Hit> {
