@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::options::{Context, History, Options};
 use super::phase::Phase;
-use super::want::{LOCKFILE, TABLE, Wants, deciding, names_table};
+use super::want::{LOCKFILE, TABLE, Wants, deciding, names_table, own_mode, sets_lockfile};
 use crate::repo::facts::dir_of;
 use crate::repo::inventory::{
-    EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, VersionVerdict,
+    EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, SourceRef, VersionVerdict,
 };
 use crate::repo::merge::resolve;
 use crate::repo::problem::{Problem, ProblemKind};
@@ -202,10 +202,9 @@ impl<'a> Judge<'a> {
     fn override_unset(&self, root: &RootModule, backend: &EffectiveBackend) -> Option<Hit> {
         let winner =
             backend.sources.iter().find(|at| !at.shadowed && at.kind == SourceKind::BackendOverride)?;
-        let lost = |at: &&crate::repo::inventory::SourceRef| {
+        let lost = |at: &&SourceRef| {
             let source = self.inventory.sources.get(at.source);
-            at.shadowed
-                && source.is_some_and(|s| names_table(s) || super::want::sets_lockfile(s) == Some(true))
+            at.shadowed && source.is_some_and(|s| names_table(s) || sets_lockfile(s) == Some(true))
         };
         let unset = backend.mode == LockMode::None && self.options.phase != Phase::Rollback;
         let loser = backend.sources.iter().find(lost).filter(|_| unset)?;
@@ -219,7 +218,7 @@ impl<'a> Judge<'a> {
     }
 
     /// What stops a root module that is to change. `backends` are those that change.
-    pub fn change(&self, root: &RootModule, backends: &[usize], wants: &Wants, bumped: bool) -> Vec<Hit> {
+    pub fn change(&self, root: &RootModule, backends: &[usize], bumped: bool) -> Vec<Hit> {
         let phase = self.options.phase;
         let mut hits = Vec::new();
         if phase == Phase::Rollback {
@@ -244,8 +243,25 @@ impl<'a> Judge<'a> {
             }
         }
         if phase == Phase::Final {
-            hits.extend(self.var_files(wants));
             hits.extend(self.left_for(root));
+        }
+        hits
+    }
+
+    /// What stops the table from leaving these sources, be the root module's own mode what it may.
+    pub fn leave(&self, root: &RootModule, backends: &[usize], wants: &Wants) -> Vec<Hit> {
+        let mut hits = self.var_files(wants);
+        let source = |at: &SourceRef| self.inventory.sources.get(at.source);
+        for backend in chosen(root, backends) {
+            if !backend.sources.iter().any(|at| !at.shadowed && at.git_ignored) {
+                continue;
+            }
+            let hidden = backend.sources.iter().filter(|at| at.shadowed).filter_map(source);
+            hits.extend(hidden.filter(|source| own_mode(source) == LockMode::Dynamodb).map(|source| {
+                let reason = "git ignores the file that replaces this block: where it is absent, only the table is \
+                              locked; run `--phase dual` first";
+                Hit::new(&DUAL_PHASE_SKIPPED, source.place.clone(), reason)
+            }));
         }
         hits
     }
@@ -304,7 +320,7 @@ impl<'a> Judge<'a> {
             return below(home) || below(".");
         }
         // `.github/workflows` speaks for the directory that holds `.github`.
-        let mut at = match home.split('/').position(|part| part.len() > 2 && part.starts_with('.')) {
+        let mut at = match home.split('/').position(|part| PIPELINES.contains(&part)) {
             Some(0) => ".".to_owned(),
             Some(parts) => home.split('/').take(parts).collect::<Vec<_>>().join("/"),
             None => home.to_owned(),
@@ -417,6 +433,18 @@ impl<'a> Judge<'a> {
         Some(Hit::new(&STILL_DUAL, source.place.clone(), reason))
     }
 }
+
+/// Directories of pipelines: what they hold runs from the directory around them.
+const PIPELINES: &[&str] = &[
+    ".azure-pipelines",
+    ".buildkite",
+    ".ci",
+    ".circleci",
+    ".github",
+    ".gitlab",
+    ".semaphore",
+    ".woodpecker",
+];
 
 /// Whether both locks were taken for long enough where this source switches the lockfile on.
 pub fn soak(context: &Context<'_>, options: &Options, file: &str, source: &Source) -> Option<Hit> {

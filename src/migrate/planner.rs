@@ -13,7 +13,7 @@ use super::plan::{FileChange, ManualStep, Plan, Refusal, RootPlan, Waived};
 use super::required_version;
 use super::units::{Kind, Unit, Units, real_file};
 use super::verify::{self, Meant, Subject};
-use super::want::{Want, Wants, own_mode};
+use super::want::{Want, Wants};
 use crate::repo::facts::dir_of;
 use crate::repo::inventory::{Inventory, LockMode};
 use crate::repo::source::Source;
@@ -21,7 +21,7 @@ use crate::repo::text::Text;
 
 /// Plans a phase. Deterministic: the same input makes the same plan.
 pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> Plan {
-    let mut all = Units::new(inventory, options);
+    let mut all = Units::new(inventory, context.collected, options);
     let mut manual = Vec::new();
     editable(&mut all, context, &mut manual);
     raisable(&mut all, context, &mut manual);
@@ -36,7 +36,7 @@ pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> 
                 unit.hits.extend(hits.iter().cloned());
             }
         }
-        judge(inventory, context, options, &mut units, &mut waived);
+        judge(&all, context, options, &mut units, &mut waived);
         let groups = groups(&all, &units);
         spread(&mut units, &groups);
         let live = chosen(inventory, options, &units, &groups);
@@ -157,12 +157,13 @@ fn raisable(all: &mut Units<'_>, context: &Context<'_>, manual: &mut Vec<ManualS
 
 /// Asks every gate. Loose sources and readers first: the root modules' gates ask what becomes of them.
 fn judge(
-    inventory: &Inventory,
+    all: &Units<'_>,
     context: &Context<'_>,
     options: &Options,
     units: &mut [Unit],
     waived: &mut BTreeMap<&'static str, BTreeSet<String>>,
 ) {
+    let inventory = all.inventory;
     let mut admit = |unit: &mut Unit, hits: Vec<Hit>| {
         for hit in hits {
             if hit.gate.waivable && options.waive.contains_key(hit.gate.id) {
@@ -176,7 +177,7 @@ fn judge(
     for unit in units.iter_mut() {
         let (Kind::Loose(index) | Kind::Reader(index)) = unit.kind else { continue };
         if let (Kind::Loose(_), Phase::Final) = (unit.kind, options.phase) {
-            let hits = loose(inventory, context, options, index);
+            let hits = loose(all, context, options, index);
             admit(unit, hits);
         }
         if unit.hits.is_empty() {
@@ -188,9 +189,12 @@ fn judge(
         let Kind::Root(at) = unit.kind else { continue };
         let Some(root) = inventory.roots.get(at) else { continue };
         let mut hits = judge.readable(root, &unit.selected);
+        if options.phase == Phase::Final {
+            hits.extend(judge.leave(root, &unit.selected, &unit.wants));
+        }
         let changing: Vec<usize> = unit.modes.keys().copied().collect();
         if !changing.is_empty() {
-            hits.extend(judge.change(root, &changing, &unit.wants, !unit.bumps.is_empty()));
+            hits.extend(judge.change(root, &changing, !unit.bumps.is_empty()));
             if unit.wants.is_empty() && hits.is_empty() && unit.hits.is_empty() {
                 let reason = "no source here can be told to set the lock: it is computed somewhere";
                 hits.push(Hit::new(&gate::SOURCE_NOT_EDITABLE, unit.place.clone(), reason));
@@ -201,11 +205,12 @@ fn judge(
 }
 
 /// The gates of a source that belongs to no root module, judged by itself.
-fn loose(inventory: &Inventory, context: &Context<'_>, options: &Options, index: usize) -> Vec<Hit> {
+fn loose(all: &Units<'_>, context: &Context<'_>, options: &Options, index: usize) -> Vec<Hit> {
+    let inventory = all.inventory;
     let Some(source) = inventory.sources.get(index) else { return Vec::new() };
     let file = &source.place.file;
     let mut hits = Vec::new();
-    match own_mode(source) {
+    match all.own_modes.get(&index).copied().unwrap_or(LockMode::Unknown) {
         LockMode::Dynamodb => {
             let reason = "this source names the table and no lockfile: run `--phase dual` first";
             hits.push(Hit::new(&gate::DUAL_PHASE_SKIPPED, source.place.clone(), reason));
@@ -640,8 +645,14 @@ fn assemble(
         let Kind::Root(root) = unit.kind else { continue };
         let Some(root) = inventory.roots.get(root).filter(|_| unit.hits.is_empty()) else { continue };
         let selected = || unit.selected.iter().filter_map(|nth| root.backends.get(*nth));
-        if selected().any(|backend| backend.mode == LockMode::None) && unit.modes.is_empty() {
+        let is_unlocked = |nth: &usize| {
+            let mode = root.backends.get(*nth).map(|backend| backend.mode);
+            mode == Some(LockMode::None) && !unit.modes.contains_key(nth)
+        };
+        if unit.selected.iter().any(is_unlocked) {
             unlocked.push(unit.name.clone());
+        }
+        if unit.selected.iter().all(is_unlocked) {
             continue;
         }
         let files = files_of(inventory, unit, &changed);

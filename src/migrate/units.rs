@@ -9,6 +9,7 @@ use super::phase::Phase;
 use super::want::{self, TABLE, Want, Wants};
 use crate::repo::facts::{Tool, dir_of};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, VersionVerdict};
+use crate::repo::scan::Collected;
 use crate::repo::source::SourceKind;
 use crate::repo::text::Place;
 
@@ -63,6 +64,8 @@ pub struct Units<'a> {
     pub units: Vec<Unit>,
     /// For each source the one that is edited for it: links to one file share theirs.
     pub canon: Vec<usize>,
+    /// The mode that each loose source makes by itself, or with the other flags of its command.
+    pub own_modes: BTreeMap<usize, LockMode>,
     /// Backends that use a source, hidden ones left out, by canonical index.
     pub users: BTreeMap<usize, Vec<(usize, usize)>>,
 }
@@ -75,7 +78,7 @@ pub fn real_file<'a>(inventory: &'a Inventory, file: &'a str) -> &'a str {
 
 impl<'a> Units<'a> {
     /// Everything that is asked for.
-    pub fn new(inventory: &'a Inventory, options: &Options) -> Self {
+    pub fn new(inventory: &'a Inventory, collected: &Collected, options: &Options) -> Self {
         let canon = canonical(inventory);
         let mut users: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for (root, at) in inventory.roots.iter().zip(0..) {
@@ -86,7 +89,8 @@ impl<'a> Units<'a> {
                 }
             }
         }
-        let mut all = Self { inventory, phase: options.phase, units: Vec::new(), canon, users };
+        let own_modes = own_modes(inventory, collected);
+        let mut all = Self { inventory, phase: options.phase, units: Vec::new(), canon, own_modes, users };
         all.roots(options);
         all.loose(options);
         all.readers(options);
@@ -220,8 +224,9 @@ impl<'a> Units<'a> {
             {
                 continue;
             }
-            let Some((index, want)) = want::of_source(source, left.source, options) else { continue };
-            self.push(Kind::Loose(left.source), dir, source.place.clone(), index, want);
+            let mode = self.own_modes.get(&left.source).copied().unwrap_or(LockMode::Unknown);
+            let Some(want) = want::of_source(source, mode, options) else { continue };
+            self.push(Kind::Loose(left.source), dir, source.place.clone(), left.source, want);
         }
     }
 
@@ -257,6 +262,33 @@ impl<'a> Units<'a> {
             hits: Vec::new(),
         });
     }
+}
+
+/// The mode of each source without a root module: by itself, a flag with the other flags of its command.
+fn own_modes(inventory: &Inventory, collected: &Collected) -> BTreeMap<usize, LockMode> {
+    let mut commands: BTreeMap<(&str, usize), (bool, Option<bool>)> = BTreeMap::new();
+    for call in collected.calls() {
+        let table = call.config_flags.iter().any(want::names_table);
+        let lockfile =
+            call.config_flags.iter().fold(Some(false), |on, flag| match want::sets_lockfile(flag) {
+                Some(false) => on,
+                other => other,
+            });
+        for flag in &call.config_flags {
+            commands.insert((flag.place.file.as_str(), flag.span.start), (table, lockfile));
+        }
+    }
+    let mode = |index: usize| {
+        let source = inventory.sources.get(index)?;
+        let command = commands
+            .get(&(source.place.file.as_str(), source.span.start))
+            .filter(|_| source.kind == SourceKind::BackendConfigFlag);
+        Some(match command {
+            Some((table, lockfile)) => want::mode_of(*table, *lockfile),
+            None => want::own_mode(source),
+        })
+    };
+    inventory.unattributed.iter().filter_map(|left| Some((left.source, mode(left.source)?))).collect()
 }
 
 /// For each source the first one at the same place of the same file, the file's own before those of links to it.

@@ -175,9 +175,12 @@ fn differs(old: &Source, new: &Source, changes: &[Change]) -> Option<String> {
     let meant = |name: &str| {
         changes.iter().any(|change| match change {
             Change::Set { name: set, .. } => set == name,
-            // The object around it may go with it.
+            // What it holds goes with it, and the object around it may.
             Change::Remove { name: gone } => {
-                gone == name || gone.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'))
+                let below = |inner: &str, outer: &str| {
+                    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.'))
+                };
+                gone == name || below(gone, name) || below(name, gone)
             }
         })
     };

@@ -100,7 +100,12 @@ pub fn sets_lockfile(source: &Source) -> Option<bool> {
 
 /// The mode that a source makes by itself.
 pub fn own_mode(source: &Source) -> LockMode {
-    match (names_table(source), sets_lockfile(source)) {
+    mode_of(names_table(source), sets_lockfile(source))
+}
+
+/// The mode that a table and a lockfile make.
+pub fn mode_of(table: bool, lockfile: Option<bool>) -> LockMode {
+    match (table, lockfile) {
         (_, None) => LockMode::Unknown,
         (true, Some(true)) => LockMode::Dual,
         (true, Some(false)) => LockMode::Dynamodb,
@@ -133,6 +138,7 @@ pub fn of_backend(
     let layers = Layers::of(inventory, backend);
     match (options.phase, backend.mode) {
         (Phase::Dual, LockMode::Dynamodb) => layers.add_lockfile(in_step, wants),
+        (Phase::Dual, LockMode::Dual | LockMode::Lockfile) => layers.add_lockfile_elsewhere(wants),
         (Phase::Dual | Phase::Final, LockMode::None) if options.include_unlocked => {
             layers.add_first_lock(wants)
         }
@@ -152,10 +158,18 @@ pub fn of_backend(
     }
 }
 
-/// What a source that belongs to no root module must say, judged by itself.
-pub fn of_source(source: &Source, index: usize, options: &Options) -> Option<(usize, Want)> {
+/// What a source that belongs to no root module must say, when what stands with it makes this mode.
+pub fn of_source(source: &Source, mode: LockMode, options: &Options) -> Option<Want> {
     let mut want = Want { needed: true, ..Want::default() };
-    match (options.phase, own_mode(source)) {
+    if source.kind == SourceKind::BackendConfigFlag {
+        // The mode is that of the whole command; each flag answers for its own argument.
+        let needs_table = options.phase != Phase::Rollback;
+        let has = if needs_table { names_table(source) } else { source.setting(LOCKFILE).is_some() };
+        if !has {
+            return None;
+        }
+    }
+    match (options.phase, mode) {
         (Phase::Dual, LockMode::Dynamodb) => want.lockfile = Some(true),
         (Phase::Final, LockMode::Dynamodb) => {
             want.lockfile = Some(true);
@@ -166,7 +180,7 @@ pub fn of_source(source: &Source, index: usize, options: &Options) -> Option<(us
         (Phase::Rollback, LockMode::Lockfile) => want.table = Some(options.rollback_table.clone()?),
         _ => return None,
     }
-    Some((index, want))
+    Some(want)
 }
 
 /// What a reader must not say once its writers have left the table.
@@ -228,6 +242,16 @@ impl<'a> Layers<'a> {
         }
         for (index, source) in self.hidden.iter().filter(|(_, source)| names_table(source)) {
             if sets_lockfile(source) == Some(false) {
+                wants.entry(*index).or_default().lockfile = Some(true);
+            }
+        }
+    }
+
+    /// Where git ignores what replaces a block, that block is the one that counts elsewhere.
+    fn add_lockfile_elsewhere(&self, wants: &mut Wants) {
+        if self.live.iter().any(|(_, source)| source.git_ignored) {
+            for (index, _) in self.hidden.iter().filter(|(_, source)| own_mode(source) == LockMode::Dynamodb)
+            {
                 wants.entry(*index).or_default().lockfile = Some(true);
             }
         }

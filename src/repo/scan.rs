@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::class::{FileClass, Prefilter, class_of};
-use super::facts::{FileFacts, FileId, dir_of};
+use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
 use super::owners::{self, Owners};
@@ -67,6 +67,14 @@ impl Collected {
             scopes: &self.scopes,
         };
         merge::inventory(&facts, &self.owners, self.engine)
+    }
+
+    /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.files.iter().flat_map(|(_, facts)| {
+            let handed = facts.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            facts.calls.iter().chain(handed)
+        })
     }
 
     /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
