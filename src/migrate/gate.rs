@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::options::{Context, History, Options};
 use super::phase::Phase;
-use super::want::{LOCKFILE, TABLE, Wants, deciding, names_table, own_mode, sets_lockfile};
+use super::want::{LOCKFILE, LOCKS, TABLE, Wants, deciding, names_table, own_mode, sets_lockfile};
 use crate::repo::facts::dir_of;
 use crate::repo::inventory::{
     EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, SourceRef, VersionVerdict,
@@ -132,7 +132,8 @@ pub struct Judge<'a> {
     readers: Vec<(Option<&'a str>, Option<&'a str>, &'a Place)>,
     /// Sources that keep a table and belong to nobody.
     left: Vec<&'a Source>,
-    habits: Vec<&'a Habit>,
+    /// Runs without a lock, and the directories below which they may run.
+    habits: Vec<(&'a Habit, Vec<String>)>,
 }
 
 impl<'a> Judge<'a> {
@@ -161,7 +162,8 @@ impl<'a> Judge<'a> {
             .filter_map(|left| inventory.sources.get(left.source))
             .filter(|source| names_table(source))
             .collect();
-        let habits = inventory.habits.iter().filter(|habit| habit.kind == HabitKind::LockFalse).collect();
+        let lockless = inventory.habits.iter().filter(|habit| habit.kind == HabitKind::LockFalse);
+        let habits = lockless.map(|habit| (habit, scopes(inventory, habit))).collect();
         Self { inventory, context, options, problems, readers, left, habits }
     }
 
@@ -191,7 +193,7 @@ impl<'a> Judge<'a> {
         }
         for backend in chosen(root, backends).filter(|backend| backend.mode == LockMode::Unknown) {
             let why = backend.dynamodb_table.unknown().or(backend.use_lockfile.unknown()).unwrap_or("");
-            let place = deciding_place(self.inventory, root, backend, &[TABLE[0], TABLE[1], LOCKFILE]);
+            let place = deciding_place(self.inventory, root, backend, LOCKS);
             let reason = format!("which locks a run takes can't be told: {why}");
             hits.push(Hit::new(&UNRESOLVED_SETTING, place, reason));
         }
@@ -306,36 +308,10 @@ impl<'a> Judge<'a> {
     }
 
     fn lock_disabled(&self, root: &RootModule) -> Option<Hit> {
-        let habit = self.habits.iter().find(|habit| self.runs_in(habit, &root.path))?;
+        let (habit, _) =
+            self.habits.iter().find(|(_, scopes)| scopes.iter().any(|scope| is_below(&root.path, scope)))?;
         let reason = "`-lock=false` takes no lock, whatever the backend says; remove it, or wait with `-lock-timeout=5m`";
         Some(Hit::new(&LOCK_DISABLED_IN_CI, habit.place.clone(), reason))
-    }
-
-    /// Whether a command may run in a root module: in the directory that it names, else somewhere below the
-    /// script, or below the nearest directory around the script that holds any root module.
-    fn runs_in(&self, habit: &Habit, root: &str) -> bool {
-        let home = dir_of(&habit.place.file);
-        if let Some(dir) = habit.dir.as_deref().filter(|dir| !dir.contains(['$', '{', '*', '%'])) {
-            let below = |base: &str| resolve(base, dir).is_some_and(|dir| is_below(root, &dir));
-            return below(home) || below(".");
-        }
-        // `.github/workflows` speaks for the directory that holds `.github`.
-        let mut at = match home.split('/').position(|part| PIPELINES.contains(&part)) {
-            Some(0) => ".".to_owned(),
-            Some(parts) => home.split('/').take(parts).collect::<Vec<_>>().join("/"),
-            None => home.to_owned(),
-        };
-        loop {
-            if is_below(root, &at) {
-                return true;
-            }
-            let parent = dir_of(&at).to_owned();
-            let has_roots = self.inventory.roots.iter().any(|root| is_below(&root.path, &at));
-            if has_roots || parent == at || at == "." {
-                return false;
-            }
-            at = parent;
-        }
     }
 
     fn soaked(&self, root: &RootModule, backend: &EffectiveBackend) -> Option<Hit> {
@@ -432,6 +408,29 @@ impl<'a> Judge<'a> {
                       given to `init`, both locks go on";
         Some(Hit::new(&STILL_DUAL, source.place.clone(), reason))
     }
+}
+
+/// Where a command may run: in the directory that it names, else somewhere below the script, or below the nearest
+/// directory around the script that holds any root module.
+fn scopes(inventory: &Inventory, habit: &Habit) -> Vec<String> {
+    let home = dir_of(&habit.place.file);
+    if let Some(dir) = habit.dir.as_deref().filter(|dir| !dir.contains(['$', '{', '*', '%'])) {
+        return [home, "."].iter().filter_map(|base| resolve(base, dir)).collect();
+    }
+    // `.github/workflows` speaks for the directory that holds `.github`.
+    let mut at = match home.split('/').position(|part| PIPELINES.contains(&part)) {
+        Some(0) => ".".to_owned(),
+        Some(parts) => home.split('/').take(parts).collect::<Vec<_>>().join("/"),
+        None => home.to_owned(),
+    };
+    while at != "." && !inventory.roots.iter().any(|root| is_below(&root.path, &at)) {
+        let parent = dir_of(&at).to_owned();
+        if parent == at {
+            break;
+        }
+        at = parent;
+    }
+    vec![at]
 }
 
 /// Directories of pipelines: what they hold runs from the directory around them.

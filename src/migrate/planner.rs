@@ -69,9 +69,13 @@ pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> 
 fn editable(all: &mut Units<'_>, context: &Context<'_>, manual: &mut Vec<ManualStep>) {
     let inventory = all.inventory;
     let mut wanted = Wants::new();
+    let mut waiting: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for unit in &all.units {
         for (index, want) in &unit.wants {
             wanted.entry(*index).or_default().join(want);
+            if let Kind::Root(_) = unit.kind {
+                waiting.entry(*index).or_default().push(unit.name.clone());
+            }
         }
     }
     let mut refused: BTreeMap<usize, String> = BTreeMap::new();
@@ -79,12 +83,7 @@ fn editable(all: &mut Units<'_>, context: &Context<'_>, manual: &mut Vec<ManualS
         let Some(source) = inventory.sources.get(*index) else { continue };
         let changes = want.changes(source);
         if let Err(reason) = attempt(inventory, context, source, &changes) {
-            let roots = all
-                .units
-                .iter()
-                .filter(|unit| matches!(unit.kind, Kind::Root(_)) && unit.wants.contains_key(index))
-                .map(|unit| unit.name.clone())
-                .collect();
+            let roots = waiting.remove(index).unwrap_or_default();
             manual.push(manual::step(inventory, *index, &changes, roots, reason.clone()));
             refused.insert(*index, reason);
         }

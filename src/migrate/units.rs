@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gate::Hit;
 use super::options::Options;
 use super::phase::Phase;
-use super::want::{self, TABLE, Want, Wants};
+use super::want::{self, LOCKS, Want, Wants};
 use crate::repo::facts::{Tool, dir_of};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, VersionVerdict};
 use crate::repo::scan::Collected;
@@ -269,11 +269,10 @@ fn own_modes(inventory: &Inventory, collected: &Collected) -> BTreeMap<usize, Lo
     let mut commands: BTreeMap<(&str, usize), (bool, Option<bool>)> = BTreeMap::new();
     for call in collected.calls() {
         let table = call.config_flags.iter().any(want::names_table);
-        let lockfile =
-            call.config_flags.iter().fold(Some(false), |on, flag| match want::sets_lockfile(flag) {
-                Some(false) => on,
-                other => other,
-            });
+        let mut lockfile = Some(false);
+        for on in call.config_flags.iter().map(want::sets_lockfile).filter(|on| *on != Some(false)) {
+            lockfile = on;
+        }
         for flag in &call.config_flags {
             commands.insert((flag.place.file.as_str(), flag.span.start), (table, lockfile));
         }
@@ -356,7 +355,6 @@ fn is_among(wanted: &[String], value: &Knowable<String>) -> bool {
 /// Line of the setting that a person would look for in a source.
 pub fn line_of(inventory: &Inventory, index: usize) -> (String, usize) {
     let Some(source) = inventory.sources.get(index) else { return (String::new(), 1) };
-    let names = [TABLE[0], TABLE[1], want::LOCKFILE];
-    let setting = names.iter().find_map(|name| source.setting(name));
+    let setting = LOCKS.iter().find_map(|name| source.setting(name));
     (source.place.file.clone(), setting.map_or(source.place.line, |setting| setting.at.line))
 }
