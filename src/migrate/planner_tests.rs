@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::migrate::evidence::Evidence;
 use crate::migrate::options::{History, path_glob};
@@ -606,4 +608,51 @@ fn ten_thousand_root_modules() {
     assert_eq!(plan.roots.len(), 9_999);
     assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
     println!("{:?}", began.elapsed());
+}
+
+/// What one source says about locks: table, lockfile.
+fn lines() -> impl Strategy<Value = String> {
+    let table = prop_oneof![
+        Just(""),
+        Just(TABLE_LINE),
+        Just("    dynamodb_table = \"\"\n"),
+        Just("    dynamodb_table = var.t\n")
+    ];
+    let lockfile = prop_oneof![
+        3 => Just(""),
+        2 => Just("    use_lockfile   = true\n"),
+        1 => Just("    use_lockfile   = false\n"),
+        1 => Just("    use_lockfile   = \"yes\"\n"),
+    ];
+    (table, lockfile).prop_map(|(table, lockfile)| format!("{table}{lockfile}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn phases_are_idempotent_and_two_steps_are_one(
+        main in lines(),
+        over in proptest::option::of(lines()),
+        first in proptest::option::of(lines()),
+        second in proptest::option::of(lines()),
+    ) {
+        let flat = |bucket: &str, lines: &str| format!("bucket         = \"{bucket}\"\n{}", lines.replace("    ", ""));
+        let mut files = vec![("a/main.tf", block(&main)), ("b/main.tf", block(TABLE_LINE))];
+        files.extend(over.map(|lines| ("a/override.tf", block(&lines))));
+        files.extend(first.map(|lines| ("a/one.tfbackend", flat("one", &lines))));
+        files.extend(second.map(|lines| ("a/two.tfbackend", flat("two", &lines))));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let mut repo = Repo::new(&files);
+        let direct = repo.after(&repo.plan(&lenient(Phase::Final)));
+        let dual = repo.step(&lenient(Phase::Dual));
+        // Whatever becomes of `a`, nothing holds `b` back.
+        prop_assert!(dual.roots.iter().any(|root| repo.short(&root.path) == "b"));
+        prop_assert_eq!(repo.plan(&lenient(Phase::Dual)).files, []);
+        let last = repo.step(&lenient(Phase::Final));
+        prop_assert_eq!(repo.plan(&lenient(Phase::Final)).files, []);
+        if dual.refusals.is_empty() && last.refusals.is_empty() {
+            prop_assert_eq!(&direct, &repo.bytes);
+        }
+    }
 }
