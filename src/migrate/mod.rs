@@ -2,21 +2,25 @@
 
 pub mod align;
 pub mod change;
+mod draft;
 pub mod edit;
 pub mod evidence;
 mod flag_change;
 mod fmt_lines;
 pub mod gate;
+mod group;
 mod insert;
 mod item;
+mod judge;
 mod manual;
 pub mod options;
 pub mod phase;
 pub mod plan;
 pub mod planner;
+mod proof;
 mod remove;
 mod required_version;
 mod spell;
-pub mod units;
-pub mod verify;
-pub mod want;
+mod units;
+mod verify;
+mod want;

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gate::Hit;
+use super::gate::{self, Hit};
+use super::judge::place_of_root;
 use super::options::Options;
 use super::phase::Phase;
 use super::want::{self, LOCKS, Want, Wants};
@@ -148,7 +149,7 @@ impl<'a> Units<'a> {
             let mut unit = Unit {
                 kind: Kind::Root(at),
                 name: root.path.clone(),
-                place: super::gate::place_of_root(root),
+                place: place_of_root(root),
                 wants: merged,
                 bumps: Vec::new(),
                 selected,
@@ -208,7 +209,7 @@ impl<'a> Units<'a> {
         };
         let reason =
             format!("this source also counts for `{path}`{choice} ({mode}), which is not to change; {help}");
-        Hit::new(&super::gate::SHARED_FILE_REFUSED, place, reason)
+        Hit::new(&gate::SHARED_FILE_REFUSED, place, reason)
     }
 
     fn loose(&mut self, options: &Options) {
