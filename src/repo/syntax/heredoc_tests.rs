@@ -84,6 +84,29 @@ fn a_flat_file_under_a_variable_name_is_known_by_its_shape() {
 }
 
 #[test]
+fn a_stack_that_a_script_writes_is_told() {
+    let text = "cat > \"$stack\" <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b-${TENANT}\"\n      dynamodb_table: \"locks\"\nEOF\n";
+    let source = one("new.sh", text);
+    assert_eq!((source.kind, source.place.line), (SourceKind::Heredoc, 4));
+    assert_eq!(settings(text, &source)[1], "dynamodb_table=locks");
+    assert!(!source.editability.is_safe());
+}
+
+#[test]
+fn a_terragrunt_file_that_a_script_writes_is_told() {
+    let block = "remote_state {\n  backend = \"s3\"\n  config = {\n    dynamodb_table = \"locks\"\n  }\n}\n";
+    let shell = format!("cat > live/root.hcl <<'EOF'\n{block}EOF\n");
+    let python = format!("def root():\n    return \'\'\'# root\n{block}\'\'\'\n");
+    for (file, text) in [("new.sh", &shell), ("new.py", &python)] {
+        let source = one(file, text);
+        assert_eq!(&text[source.span.start..source.span.end], block.trim_end(), "{file}");
+        assert_eq!(settings(text, &source), ["dynamodb_table=locks"], "{file}");
+        assert!(!source.editability.is_safe());
+        assert_eq!(read(file, &text.replace("\"s3\"", "\"gcs\"").replace("dynamodb_table", "prefix")), []);
+    }
+}
+
+#[test]
 fn pieces_printed_and_lines_rewritten() {
     let text = "echo \"terraform {\" > b.tf\necho \"  backend \\\"s3\\\" {\" >> b.tf\necho \"    dynamodb_table = \\\"locks\\\"\" >> b.tf\necho \"    key = \\\"$KEY\\\"\" >> b.tf\necho \"  }\" >> b.tf\nsed -i 's/dynamodb_table *= \".*\"/use_lockfile = true/' main.tf\n# sed 's/dynamodb_table/x/'\nprintf 'use_lockfile = true\\n' >> backend.hcl\necho \"terraform init -backend-config=dynamodb_table=x\"\n";
     let sources = read("x.sh", text);
