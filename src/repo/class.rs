@@ -199,6 +199,22 @@ mod tests {
     }
 
     #[test]
+    fn ignored_configuration_counts_where_a_program_loads_it() {
+        for (name, counts) in [
+            ("backend_override.tf", true),
+            ("terragrunt.hcl", true),
+            ("terragrunt.hcl.json", true),
+            ("env.hcl", true),
+            ("dev.tfbackend", true),
+            (".terraform.lock.hcl", false),
+            ("notes.yaml", false),
+            ("run.sh", false),
+        ] {
+            assert_eq!(class_of(name, name).counts_when_ignored(), counts, "{name}");
+        }
+    }
+
+    #[test]
     fn the_prefilter_passes_what_matters_and_little_else() {
         let filter = Prefilter::default();
         assert!(filter.may_matter(FileClass::Module, b"terraform {\n  backend \"s3\" {}\n}\n"));

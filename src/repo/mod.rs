@@ -20,5 +20,6 @@ pub mod source;
 pub mod syntax;
 pub mod terragrunt;
 pub mod text;
+pub mod tracked;
 pub mod versions;
 pub mod walk;

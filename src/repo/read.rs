@@ -138,8 +138,13 @@ fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 }
 
 fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
+    // Reading every resource of a module costs more than the rest: only files that name one of these have any.
+    let has = |word: &str| memchr::memmem::find(text.bytes(), word.as_bytes()).is_some();
+    if !(has("dynamodb") || has("DynamoDB") || has("LockID") || has("tfstate")) {
+        return;
+    }
     facts.tables = aws::read_tables(path, text);
-    facts.grants = aws::read_grants(path, text, &[]);
+    (facts.grants, facts.table_grants) = aws::read_grants(path, text);
 }
 
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
@@ -161,17 +166,6 @@ fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
         });
     }
     found
-}
-
-/// Why a source of this file is not edited, when the whole file is a copy.
-pub fn mark_generated(facts: &mut FileFacts) {
-    let Some(module) = &mut facts.module else { return };
-    let Some(generator) = module.generated_by.clone() else { return };
-    for block in &mut module.backends {
-        if block.source.editability == Editability::Safe {
-            block.source.editability = hcl::generated_copy(&generator);
-        }
-    }
 }
 
 #[cfg(test)]

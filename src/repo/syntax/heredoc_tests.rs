@@ -222,3 +222,21 @@ fn hostile_text_costs_linear_time() {
         }
     }
 }
+
+#[test]
+fn settings_without_a_backend_block_in_written_text() {
+    let python = "ROOT = '''# Root\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket         = \"${local.id}-states\"\n    dynamodb_table = \"locks\"\n  }\n}\n'''\n";
+    let source = one("generate.py", python);
+    assert_eq!(source.kind, SourceKind::Heredoc);
+    assert_eq!(source.place.line, 5);
+    assert_eq!(settings(python, &source), ["bucket?${local.id}-states", "dynamodb_table=locks"]);
+    assert!(!source.editability.is_safe());
+
+    let yaml = "cat > stack.yaml <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b\"\n\n      # Locks\n      dynamodb_table: \"t\"\nvars:\n  region: x\nEOF\n";
+    let source = one("new.sh", yaml);
+    assert_eq!(settings(yaml, &source), ["bucket=b", "dynamodb_table=t"]);
+
+    // A sentence about a setting, and a table of another kind of program.
+    assert_eq!(read("doc.py", "X = '''\nbucket: the bucket\ndynamodb_table: name of the table\n'''\n"), []);
+    assert_eq!(read("app.py", "X = '''\ndynamodb_table: orders\n'''\n"), []);
+}
