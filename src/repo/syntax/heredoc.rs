@@ -8,12 +8,10 @@ use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text};
 
-use super::atmos;
 use super::calls::{Language, language, read_calls};
 use super::calls_yaml::block_end;
 use super::fragment::{self, Hit};
 use super::hcl;
-use super::lexer;
 use super::locate::Locator;
 use super::shell::{Budget, heredoc_body};
 
@@ -106,9 +104,6 @@ impl Reader<'_> {
                     // Only a run can tell the file's name: what is written says what it is.
                     self.shaped(region, target);
                 }
-                if !self.is_covered(region.body.start) {
-                    self.other_tools(region);
-                }
                 continue;
             }
             // A YAML scalar with a script in it holds the heredoc that is the region proper.
@@ -135,30 +130,6 @@ impl Reader<'_> {
                 }
                 self.keep(source);
             }
-        }
-    }
-
-    /// A YAML stack or a Terragrunt file with an s3 backend in it: said, never edited.
-    fn other_tools(&mut self, region: &Region) {
-        let bytes = self.text.bytes();
-        let body = region.body.of(bytes);
-        let (stacks, _) = atmos::read_atmos(self.file, Text::new(body));
-        let mut spans: Vec<Span> = stacks.iter().map(|stack| stack.span.shift(region.body.start)).collect();
-        if memchr::memmem::find(body, b"remote_state").is_some()
-            && memchr::memmem::find(body, b"s3").is_some()
-        {
-            let top = lexer::body(bytes, region.body);
-            spans.extend(top.blocks_of("remote_state").map(|block| block.span));
-        }
-        for span in spans.into_iter().filter(|span| names_lock(span.of(bytes))) {
-            let mut source = self.loose(span);
-            fragment::mark_placeholders(&mut source.settings, WHY_UNKNOWN);
-            self.keep(Source {
-                kind: SourceKind::Heredoc,
-                label: region.target.clone(),
-                editability: Editability::ReportOnly("the script writes this file when it runs".to_owned()),
-                ..source
-            });
         }
     }
 

@@ -78,31 +78,10 @@ fn a_flat_file_under_a_variable_name_is_known_by_its_shape() {
     let source = one("bootstrap.sh", text);
     assert_eq!(source.label.as_deref(), Some("$CONFIG_FILE"));
     assert_eq!(settings(text, &source), ["bucket?\"${BUCKET}\"", "key=a.tfstate", "dynamodb_table=locks"]);
-    // Another file's settings, and no file that a variable names.
-    assert_eq!(read("a.sh", &text.replace("key =", "colour =")), []);
-    assert_eq!(read("a.sh", &text.replace("$CONFIG_FILE", "notes.ini")), []);
-}
-
-#[test]
-fn a_stack_that_a_script_writes_is_told() {
-    let text = "cat > \"$stack\" <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b-${TENANT}\"\n      dynamodb_table: \"locks\"\nEOF\n";
-    let source = one("new.sh", text);
-    assert_eq!((source.kind, source.place.line), (SourceKind::Heredoc, 4));
-    assert_eq!(settings(text, &source)[1], "dynamodb_table=locks");
-    assert!(!source.editability.is_safe());
-}
-
-#[test]
-fn a_terragrunt_file_that_a_script_writes_is_told() {
-    let block = "remote_state {\n  backend = \"s3\"\n  config = {\n    dynamodb_table = \"locks\"\n  }\n}\n";
-    let shell = format!("cat > live/root.hcl <<'EOF'\n{block}EOF\n");
-    let python = format!("def root():\n    return \'\'\'# root\n{block}\'\'\'\n");
-    for (file, text) in [("new.sh", &shell), ("new.py", &python)] {
-        let source = one(file, text);
-        assert_eq!(&text[source.span.start..source.span.end], block.trim_end(), "{file}");
-        assert_eq!(settings(text, &source), ["dynamodb_table=locks"], "{file}");
-        assert!(!source.editability.is_safe());
-        assert_eq!(read(file, &text.replace("\"s3\"", "\"gcs\"").replace("dynamodb_table", "prefix")), []);
+    assert_eq!(source.editability, Editability::Safe);
+    // Another program's settings among them, or a file that is no backend-config: told, and not edited.
+    for other in [text.replace("key =", "colour ="), text.replace("$CONFIG_FILE", "notes.ini")] {
+        assert!(!one("bootstrap.sh", &other).editability.is_safe(), "{other}");
     }
 }
 
