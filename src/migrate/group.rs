@@ -1,149 +1,209 @@
-//! Which units stand or fall together, and which of them are taken. Nothing is edited or judged here.
+//! Which files belong together: components that are written all or nothing, and the groups that become a commit or a
+//! pull request each. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gate::{self, Hit};
-use super::judge::is_below;
-use super::options::Options;
-use super::units::{Kind, Unit, Units, real_file};
-use crate::repo::facts::dir_of;
-use crate::repo::inventory::Inventory;
-use crate::repo::source::SourceKind;
+use super::plan::{FileChange, Plan, RootPlan};
 
-/// For each unit the group that stands or falls with it: those that share a source that is to change.
-pub fn groups(all: &Units<'_>, units: &[Unit]) -> Vec<usize> {
-    let mut parents: Vec<usize> = (0..units.len()).collect();
-    let find = |parents: &mut Vec<usize>, mut at: usize| {
-        while let Some(up) = parents.get(at).copied().filter(|up| *up != at) {
-            let above = parents.get(up).copied().unwrap_or(up);
-            if let Some(parent) = parents.get_mut(at) {
-                *parent = above;
-            }
-            at = above;
+/// What root modules are put together by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GroupBy {
+    /// Everything in one.
+    #[default]
+    All,
+    /// Each root module by itself.
+    Root,
+    /// By owners (CODEOWNERS).
+    Owner,
+    /// By state bucket.
+    Bucket,
+    /// By lock table.
+    Table,
+}
+
+/// Files that go into one commit. Root modules that share a file are always in the same group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// What its members share, for people; empty when everything is in one group.
+    pub name: String,
+    /// The same, fit for a branch or a file name; unique in the plan.
+    pub slug: String,
+    /// Root modules, sorted.
+    pub roots: Vec<String>,
+    /// Indexes into [`Plan::files`], ascending.
+    pub files: Vec<usize>,
+}
+
+/// Connected components: files that share a root module, directly or through others. Each is written as one, so that
+/// no root module is left halfway. Indexes into `files`, ordered by the first.
+pub fn components(files: &[FileChange]) -> Vec<Vec<usize>> {
+    let mut component: Vec<usize> = (0..files.len()).collect();
+    // Follows the links to the component's first file; links always lead to a smaller index, so this ends.
+    fn first(component: &[usize], mut at: usize) -> usize {
+        while let Some(next) = component.get(at).copied().filter(|next| *next != at) {
+            at = next;
         }
         at
-    };
-    let unite = |parents: &mut Vec<usize>, a: usize, b: usize| {
-        let (a, b) = (find(parents, a), find(parents, b));
-        if let Some(parent) = parents.get_mut(a.max(b)) {
-            *parent = a.min(b);
+    }
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, file) in files.iter().enumerate() {
+        for root in &file.roots {
+            let other = *seen.entry(root).or_insert(index);
+            let (a, b) = (first(&component, index), first(&component, other));
+            if let Some(slot) = component.get_mut(a.max(b)) {
+                *slot = a.min(b);
+            }
         }
-    };
-    let unit_of_root: BTreeMap<usize, usize> = units
-        .iter()
-        .enumerate()
-        .filter_map(|(at, unit)| match unit.kind {
-            Kind::Root(root) => Some((root, at)),
-            _ => None,
+    }
+    let mut out: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for index in 0..files.len() {
+        out.entry(first(&component, index)).or_default().push(index);
+    }
+    out.into_values().collect()
+}
+
+/// The groups of a plan, by name.
+pub fn groups(plan: &Plan, by: GroupBy) -> Vec<Group> {
+    let roots: BTreeMap<&str, &RootPlan> = plan.roots.iter().map(|root| (root.path.as_str(), root)).collect();
+    let mut found: BTreeMap<String, (BTreeSet<String>, Vec<usize>)> = BTreeMap::new();
+    for component in components(&plan.files) {
+        let members: BTreeSet<&str> = component
+            .iter()
+            .filter_map(|index| plan.files.get(*index))
+            .flat_map(|file| &file.roots)
+            .map(String::as_str)
+            .collect();
+        let (known, files) = found.entry(name(by, &members, &roots)).or_default();
+        known.extend(members.iter().map(|root| (*root).to_owned()));
+        files.extend(component);
+    }
+    let mut slugs = BTreeSet::new();
+    found
+        .into_iter()
+        .map(|(name, (roots, mut files))| {
+            files.sort_unstable();
+            let slug = unique(&slug(&name), &mut slugs);
+            Group { name, slug, roots: roots.into_iter().collect(), files }
         })
-        .collect();
-    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
-    let mut first_bump: BTreeMap<(&str, usize), usize> = BTreeMap::new();
-    for (at, unit) in units.iter().enumerate() {
-        for index in unit.wants.keys() {
-            if let Some(other) = first.get(index) {
-                unite(&mut parents, at, *other);
-                continue;
-            }
-            first.insert(*index, at);
-            for (root, _) in all.users.get(index).into_iter().flatten() {
-                if let Some(other) = unit_of_root.get(root) {
-                    unite(&mut parents, at, *other);
-                }
-            }
-        }
-        for bump in &unit.bumps {
-            let key = (real_file(all.inventory, &bump.place.file), bump.place.line);
-            let other = *first_bump.entry(key).or_insert(at);
-            unite(&mut parents, at, other);
-        }
-    }
-    (0..units.len()).map(|at| find(&mut parents, at)).collect()
+        .collect()
 }
 
-/// A refusal of one unit is a refusal of its group.
-pub fn spread(units: &mut [Unit], groups: &[usize]) {
-    let mut causes: BTreeMap<usize, (String, Hit)> = BTreeMap::new();
-    for (unit, group) in units.iter().zip(groups) {
-        if let Some(hit) = unit.hits.first() {
-            causes.entry(*group).or_insert_with(|| (unit.name.clone(), hit.clone()));
-        }
-    }
-    for (unit, group) in units.iter_mut().zip(groups) {
-        let Some((name, hit)) = causes.get(group).filter(|_| unit.hits.is_empty() && !unit.wants.is_empty())
-        else {
-            continue;
-        };
-        let reason = format!(
-            "it shares a source with `{name}`, which is refused by `{}`: {}",
-            hit.gate.id, hit.reason
-        );
-        unit.hits.push(Hit::new(&gate::SHARED_FILE_REFUSED, unit.place.clone(), reason));
-    }
+fn name(by: GroupBy, members: &BTreeSet<&str>, roots: &BTreeMap<&str, &RootPlan>) -> String {
+    let plans = || members.iter().filter_map(|path| roots.get(path).copied());
+    let words: BTreeSet<&str> = match by {
+        GroupBy::All => return String::new(),
+        _ if members.is_empty() => return "readers".to_owned(),
+        GroupBy::Root => members.clone(),
+        GroupBy::Owner => plans().flat_map(|root| &root.owners).map(String::as_str).collect(),
+        GroupBy::Bucket => plans().flat_map(|root| &root.buckets).map(String::as_str).collect(),
+        GroupBy::Table => plans().flat_map(|root| &root.tables).map(String::as_str).collect(),
+    };
+    if words.is_empty() { "(none)".to_owned() } else { words.into_iter().collect::<Vec<_>>().join(", ") }
 }
 
-/// Units that change: those without a refusal, up to the limit.
-pub fn chosen(inventory: &Inventory, options: &Options, units: &[Unit], groups: &[usize]) -> BTreeSet<usize> {
-    let changes = |unit: &Unit| unit.hits.is_empty() && (!unit.wants.is_empty() || !unit.bumps.is_empty());
-    let all: BTreeSet<usize> =
-        units.iter().enumerate().filter(|(_, unit)| changes(unit)).map(|(at, _)| at).collect();
-    let Some(limit) = options.limit else { return all };
-    let with_readers: BTreeSet<&str> = inventory
-        .readers
-        .iter()
-        .filter(|reader| reader.dynamodb_table.is_some() || reader.dynamodb_table_unknown.is_some())
-        .map(|reader| dir_of(&reader.place.file))
-        .collect();
-    let mut roots: Vec<(bool, &str, usize, usize)> = Vec::new();
-    for (at, (unit, group)) in units.iter().zip(groups).enumerate() {
-        if let (Kind::Root(_), true) = (unit.kind, all.contains(&at)) {
-            let later = options.readers_first && !with_readers.contains(unit.name.as_str());
-            roots.push((later, &unit.name, *group, at));
+/// Letters, digits and single dashes; long names are cut.
+fn slug(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            out.push(c.to_ascii_lowercase());
+        } else if !out.ends_with('-') {
+            out.push('-');
         }
-    }
-    roots.sort_unstable();
-    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (_, _, group, at) in &roots {
-        members.entry(*group).or_default().push(*at);
-    }
-    let mut live: BTreeSet<usize> = BTreeSet::new();
-    for (_, _, group, _) in &roots {
-        if live.len() >= limit {
+        if out.len() >= 60 {
             break;
         }
-        live.extend(members.get(group).into_iter().flatten().copied());
     }
-    let chosen_roots: Vec<usize> = live.iter().copied().collect();
-    let near = |unit: &&Unit| {
-        chosen_roots.iter().filter_map(|at| units.get(*at)).any(|root| concerns(inventory, unit, root))
-    };
-    let loose =
-        units.iter().enumerate().filter(|(at, unit)| !matches!(unit.kind, Kind::Root(_)) && all.contains(at));
-    live.extend(loose.filter(|(_, unit)| near(unit)).map(|(at, _)| at));
-    live
+    let out = out.trim_matches('-');
+    if out.is_empty() { "all".to_owned() } else { out.to_owned() }
 }
 
-/// Whether a reader or a loose source goes with a root module: it stands there, or may have to do with its state.
-fn concerns(inventory: &Inventory, unit: &Unit, root: &Unit) -> bool {
-    if is_below(&unit.name, &root.name) {
-        return true;
+fn unique(slug: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut candidate = slug.to_owned();
+    let mut number = 2;
+    while !taken.insert(candidate.clone()) {
+        candidate = format!("{slug}-{number}");
+        number += 1;
     }
-    let Kind::Root(at) = root.kind else { return false };
-    let backends = inventory.roots.get(at).map_or(&[][..], |root| root.backends.as_slice());
-    match unit.kind {
-        Kind::Reader(source) => {
-            inventory.readers.iter().filter(|reader| reader.source == source).any(|reader| {
-                backends.iter().any(|backend| {
-                    let may = |reads: &Option<String>, writes: Option<&String>| {
-                        reads.as_ref().zip(writes).is_none_or(|(reads, writes)| reads == writes)
-                    };
-                    may(&reader.bucket, backend.bucket.known()) && may(&reader.key, backend.key.known())
+    candidate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrate::edit::Edits;
+    use crate::migrate::phase::Phase;
+
+    fn plan(files: &[(&str, &[&str])], owners: &[(&str, &[&str])]) -> Plan {
+        let owned = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        Plan {
+            phase: Phase::Dual,
+            roots: owners
+                .iter()
+                .map(|(path, owners)| RootPlan {
+                    path: (*path).to_owned(),
+                    before: Vec::new(),
+                    after: Vec::new(),
+                    files: Vec::new(),
+                    owners: owned(owners),
+                    buckets: Vec::new(),
+                    tables: Vec::new(),
                 })
-            })
+                .collect(),
+            files: files
+                .iter()
+                .map(|(file, roots)| FileChange {
+                    file: (*file).to_owned(),
+                    os_path: (*file).into(),
+                    roots: owned(roots),
+                    edits: Edits::default(),
+                    before: Vec::new(),
+                    after: Vec::new(),
+                })
+                .collect(),
+            refusals: Vec::new(),
+            manual: Vec::new(),
+            waived: Vec::new(),
+            unlocked: Vec::new(),
+            done: Vec::new(),
         }
-        Kind::Loose(source) => {
-            inventory.sources.get(source).is_some_and(|source| source.kind == SourceKind::BackendConfigFlag)
-        }
-        Kind::Root(_) => false,
+    }
+
+    #[test]
+    fn files_that_share_a_root_module_are_one_component() {
+        let plan = plan(&[("1", &["a"]), ("2", &["b"]), ("3", &["c", "a"]), ("4", &[]), ("5", &["c"])], &[]);
+        assert_eq!(components(&plan.files), [vec![0, 2, 4], vec![1], vec![3]]);
+    }
+
+    #[test]
+    fn groups_follow_owners_and_never_cut_a_component() {
+        let plan = plan(
+            &[("1", &["a"]), ("2", &["b"]), ("3", &["c", "d"]), ("4", &["e"]), ("r.tf", &[])],
+            &[("a", &["@x"]), ("b", &["@x"]), ("c", &["@x"]), ("d", &["@y"]), ("e", &[])],
+        );
+        let shown: Vec<(String, String, Vec<usize>)> = groups(&plan, GroupBy::Owner)
+            .into_iter()
+            .map(|group| (group.name, group.slug, group.files))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("(none)".to_owned(), "none".to_owned(), vec![3]),
+                ("@x".to_owned(), "x".to_owned(), vec![0, 1]),
+                ("@x, @y".to_owned(), "x-y".to_owned(), vec![2]),
+                ("readers".to_owned(), "readers".to_owned(), vec![4]),
+            ]
+        );
+        let all = groups(&plan, GroupBy::All);
+        assert_eq!((all.len(), all[0].files.len(), all[0].slug.as_str()), (1, 5, "all"));
+    }
+
+    #[test]
+    fn slugs_are_plain_and_unique() {
+        let mut taken = BTreeSet::new();
+        let slugs: Vec<String> =
+            ["Env/A b", "env-a.b", "状態"].map(|name| unique(&slug(name), &mut taken)).into();
+        assert_eq!(slugs, ["env-a-b", "env-a-b-2", "all"]);
+        assert!(slug(&"x/".repeat(100)).len() <= 60);
     }
 }
