@@ -145,3 +145,117 @@ pub fn schema() -> Schema {
         .into_generator()
         .into_root_schema_for::<PlanJson<'_>>()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::migrate::edit::{Edit, Edits};
+    use crate::migrate::plan::FileChange;
+    use crate::report::json::tests::mismatch;
+
+    fn plan() -> Plan {
+        let before = b"a\r\nbad \xff\n".to_vec();
+        let edits = Edits::new(
+            &before,
+            vec![Edit::insert(3, "new\r\n"), Edit::delete(crate::repo::text::Span::new(7, 8))],
+        )
+        .unwrap();
+        let file = |name: &str, roots: &[&str]| FileChange {
+            file: name.to_owned(),
+            os_path: name.into(),
+            roots: roots.iter().map(|root| (*root).to_owned()).collect(),
+            after: edits.apply(&before),
+            edits: edits.clone(),
+            before: before.clone(),
+        };
+        Plan {
+            phase: Phase::Final,
+            roots: vec![RootPlan {
+                path: "a\u{202e}".to_owned(),
+                before: vec![LockMode::Dual],
+                after: vec![LockMode::Lockfile],
+                files: vec!["shared.tf".to_owned()],
+                owners: vec!["@o".to_owned()],
+                buckets: vec!["b".to_owned()],
+                tables: vec!["t".to_owned()],
+            }],
+            files: vec![file("readers.tf", &[]), file("shared.tf", &["a\u{202e}", "b"])],
+            refusals: vec![Refusal {
+                root: "c".to_owned(),
+                gate: "soak-too-short".to_owned(),
+                reason: "r".to_owned(),
+                file: "c/main.tf".to_owned(),
+                line: 3,
+            }],
+            manual: vec![ManualStep {
+                roots: vec!["c".to_owned()],
+                file: "x.sh".to_owned(),
+                line: 1,
+                reason: "r".to_owned(),
+                write: "w".to_owned(),
+            }],
+            waived: vec![Waived {
+                gate: "g".to_owned(),
+                reason: "r".to_owned(),
+                roots: vec!["a".to_owned()],
+            }],
+            unlocked: vec!["u".to_owned()],
+            done: vec!["d".to_owned()],
+        }
+    }
+
+    #[test]
+    fn the_names_that_others_build_on_are_there() {
+        let text = render(&plan()).unwrap();
+        assert!(!text.contains('\u{202e}'), "{text}");
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let names: Vec<&str> = document.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["schema_version", "phase", "roots", "steps", "refusals", "manual", "waived", "unlocked", "done"]
+        );
+        assert_eq!(document["phase"], json!("final"));
+        let steps: Vec<(&Value, &Value)> =
+            document["steps"].as_array().unwrap().iter().map(|step| (&step["root"], &step["file"])).collect();
+        assert_eq!(
+            steps,
+            [
+                (&Value::Null, &json!("readers.tf")),
+                (&json!("a\u{202e}"), &json!("shared.tf")),
+                (&json!("b"), &json!("shared.tf")),
+            ]
+        );
+        assert_eq!(
+            document["steps"][1]["edits"],
+            json!([
+                { "line": 2, "start": 3, "end": 3, "old": "", "new": "new\r\n" },
+                { "line": 2, "start": 7, "end": 8, "old": "\u{fffd}", "new": "" },
+            ])
+        );
+        assert_eq!(
+            document["refusals"][0],
+            json!({ "root": "c", "gate": "soak-too-short", "reason": "r", "file": "c/main.tf", "line": 3 })
+        );
+    }
+
+    #[test]
+    fn the_committed_schema_is_current_and_describes_the_document() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/migrate.schema.json");
+        let current = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+        if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
+            std::fs::write(&path, &current).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
+
+        let schema = serde_json::to_value(schema()).unwrap();
+        let mut document: Value = serde_json::from_str(&render(&plan()).unwrap()).unwrap();
+        assert_eq!(mismatch(&schema, &schema, &document, ""), None);
+        document["roots"][0]["after"][0] = json!("double");
+        assert!(mismatch(&schema, &schema, &document, "").unwrap().starts_with("/roots/0/after/0"));
+    }
+}
