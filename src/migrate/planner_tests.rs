@@ -610,6 +610,39 @@ fn ten_thousand_root_modules() {
     println!("{:?}", began.elapsed());
 }
 
+#[test]
+fn what_git_ignores_here_is_absent_elsewhere() {
+    let mut repo = monorepo();
+    let mut options = lenient(Phase::Final);
+    options.waive.remove("dual-phase-skipped");
+    let stopped = |repo: &Repo| {
+        let plan = repo.plan(&options);
+        plan.refusals.iter().any(|refusal| {
+            refusal.root.ends_with("overrides/git-ignored") && refusal.gate == "dual-phase-skipped"
+        })
+    };
+    assert!(stopped(&repo), "the block that counts elsewhere names the table alone");
+    let plan = repo.step(&Options::new(Phase::Dual));
+    let root = plan.roots.iter().find(|root| root.path.ends_with("overrides/git-ignored")).unwrap();
+    assert_eq!(
+        root.files.iter().map(|file| repo.short(file)).collect::<Vec<_>>(),
+        ["overrides/git-ignored/main.tf"]
+    );
+    assert!(!stopped(&repo));
+}
+
+#[test]
+fn flags_of_one_command_are_judged_together() {
+    let script = "cd \"$1\"\nterraform init -backend-config=bucket=b -backend-config=dynamodb_table=t\n";
+    let mut repo = Repo::new(&[("run.sh", script)]);
+    let dual = repo.step(&Options::new(Phase::Dual));
+    assert_eq!((dual.files.len(), dual.roots.len()), (1, 0));
+    assert_eq!(repo.text("run.sh"), script.replace("table=t", "table=t -backend-config=use_lockfile=true"));
+    assert_eq!(repo.plan(&Options::new(Phase::Dual)).files, []);
+    repo.step(&Options::new(Phase::Final));
+    assert!(!repo.text("run.sh").contains("dynamodb") && repo.text("run.sh").contains("use_lockfile=true"));
+}
+
 /// What one source says about locks: table, lockfile.
 fn lines() -> impl Strategy<Value = String> {
     let table = prop_oneof![
