@@ -5,8 +5,8 @@ use std::error::Error;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lockshift::repo::class::{FileClass, class_of};
-use lockshift::repo::walk::{Candidate, Silent, WalkOptions, join, walk};
+use lockshift::repo::class::{FileClass, class_in};
+use lockshift::repo::walk::{Buffer, Candidate, Silent, WalkOptions, walk};
 
 /// Larger files than this are not read whole by a scan either.
 const LIMIT: usize = 64 * 1024 * 1024;
@@ -17,15 +17,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bytes = AtomicU64::new(0);
     let read = |file: &Candidate<'_>| {
         let name = file.name();
-        let class = class_of(&join(file.dir(), &name), &name);
+        let class = class_in(file.dir(), &name);
         if class != FileClass::Skip {
             thread_local! {
-                static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+                static BUFFER: std::cell::RefCell<Buffer> = std::cell::RefCell::new(Buffer::default());
             }
             BUFFER.with_borrow_mut(|buffer| {
                 // A file that can't be read costs nothing; the scan is where that matters.
                 let _ = file.read(buffer, LIMIT);
-                bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+                bytes.fetch_add(buffer.bytes().len() as u64, Ordering::Relaxed);
             });
         }
         Ok(None::<()>)

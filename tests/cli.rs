@@ -296,3 +296,18 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+/// Terragrunt copies a unit's own files over the module that it downloads: the empty block beside the unit's file is
+/// filled by the unit, wherever its module comes from.
+#[test]
+fn a_terragrunt_unit_fills_the_empty_block_beside_it() {
+    let unit = "terraform {\n  source = \"git::https://example.com/vpc.git\"\n}\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n";
+    let dir = tree(&[
+        ("vpc/terragrunt.hcl", unit),
+        ("vpc/versions.tf", "terraform {\n  required_version = \">= 1.11\"\n  backend \"s3\" {}\n}\n"),
+    ]);
+    let said = run(dir.path(), &["scan", "--format", "csv", "--fail-on", "never"]);
+    let rows: Vec<&str> = said.stdout.lines().skip(1).collect();
+    assert_eq!(rows.len(), 1, "{}", said.stdout);
+    assert!(rows[0].contains("lockfile"), "{}", said.stdout);
+}

@@ -7,7 +7,7 @@ use super::item::{self, Dialect};
 use super::spell::{self, NewItem};
 use super::{flag_change, insert, remove};
 use crate::repo::setting::{Setting, Value};
-use crate::repo::source::{Editability, Source, SourceKind, Syntax};
+use crate::repo::source::{Source, SourceKind, Syntax};
 use crate::repo::text::{Position, Span, Text};
 
 /// A value to write.
@@ -237,8 +237,8 @@ fn value_of(literal: &Literal) -> Value {
 }
 
 fn step(bytes: &[u8], source: &Source, change: &Change, later: &[Change]) -> Result<Step, Refusal> {
-    if let Editability::ReportOnly(reason) = &source.editability {
-        return Err(Refusal::ReportOnly(reason.clone()));
+    if let Some(reason) = source.editability.reason() {
+        return Err(Refusal::ReportOnly(reason.to_owned()));
     }
     match change {
         Change::Set { name, value, beside } => set(bytes, source, name, value, beside.as_deref()),

@@ -10,7 +10,7 @@ use super::units::{Bump, Kind, Unit, line_of};
 use super::want::{names_table, own_mode};
 use crate::repo::facts::Tool;
 use crate::repo::inventory::{EffectiveBackend, Inventory, LockMode};
-use crate::repo::source::{Editability, SourceKind, Syntax};
+use crate::repo::source::{SourceKind, Syntax};
 
 /// The changes of one source, for people.
 pub fn step(
@@ -65,10 +65,11 @@ pub fn unclear(inventory: &Inventory, phase: Phase) -> Vec<ManualStep> {
         .filter(|(_, source)| names_table(source) && own_mode(source) == LockMode::Unknown)
         .map(|(left, source)| {
             let (file, line) = line_of(inventory, left.source);
-            let reason = match &source.editability {
-                Editability::ReportOnly(reason) => reason.clone(),
-                Editability::Safe => "whether the lockfile is on here can't be told".to_owned(),
-            };
+            let reason = source
+                .editability
+                .reason()
+                .unwrap_or("whether the lockfile is on here can't be told")
+                .to_owned();
             ManualStep { roots: Vec::new(), file, line, reason, write: write.to_owned() }
         })
         .collect()

@@ -1,9 +1,14 @@
 //! Edits as data: planned, proven, and only then written. May know repo and finding.
+//!
+//! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
+//! ([`change`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
+//! [`write`] alone, git by [`git`] and [`commit`], other programs by [`forge`].
 
 pub mod align;
 pub mod change;
 pub mod commit;
 pub mod diff;
+mod draft;
 pub mod edit;
 pub mod evidence;
 mod flag_change;
@@ -14,17 +19,20 @@ pub mod git;
 pub mod group;
 mod insert;
 mod item;
+mod judge;
 mod manual;
 pub mod options;
 pub mod phase;
 pub mod plan;
 pub mod planner;
+mod proof;
 pub mod reinit;
 mod remove;
 mod required_version;
 mod spell;
 pub mod states;
-pub mod units;
-pub mod verify;
-pub mod want;
+mod together;
+mod units;
+mod verify;
+mod want;
 pub mod write;

@@ -88,3 +88,16 @@ pub struct Context<'a> {
     /// Unix time.
     pub now: i64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_of_paths() {
+        assert!(path_glob("./envs/*/").unwrap().is_match("envs/prod"));
+        assert!(!path_glob("envs/*").unwrap().is_match("envs/prod/app"));
+        assert!(path_glob(".").unwrap().is_match("envs/prod"));
+        assert!(path_glob("a[").is_err());
+    }
+}

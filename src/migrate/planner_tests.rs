@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::migrate::evidence::Evidence;
 use crate::migrate::options::{History, path_glob};
@@ -35,11 +37,12 @@ impl Repo {
                 fs::write(path, text).unwrap();
             }
         }
-        Self::scan(dir.path().to_owned(), Some(dir))
+        let path = dir.path().to_owned();
+        Self::scan(&path, Some(dir))
     }
 
-    fn scan(path: std::path::PathBuf, dir: Option<tempfile::TempDir>) -> Self {
-        let options = ScanOptions { paths: vec![path.clone()], ..ScanOptions::default() };
+    fn scan(path: &std::path::Path, dir: Option<tempfile::TempDir>) -> Self {
+        let options = ScanOptions { paths: vec![path.to_owned()], ..ScanOptions::default() };
         let collected = collect(&options, &Silent).unwrap();
         let inventory = collected.inventory();
         let bytes: BTreeMap<String, Vec<u8>> = inventory
@@ -120,12 +123,12 @@ fn lenient(phase: Phase) -> Options {
 
 /// The fixtures where they stand: plans are carried out in memory. The path is relative, as on a command line.
 fn monorepo() -> Repo {
-    Repo::scan("fixtures/monorepo".into(), None)
+    Repo::scan("fixtures/monorepo".as_ref(), None)
 }
 
 /// A backend block with these lines.
 fn block(lines: &str) -> String {
-    format!("terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key    = \"k\"\n{lines}  }}\n}}\n")
+    format!("terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key    = \"k\"\n\n{lines}  }}\n}}\n")
 }
 
 const TABLE_LINE: &str = "    dynamodb_table = \"t\"\n";
@@ -176,32 +179,15 @@ fn unlocked_backends_get_a_lock_when_asked_for() {
 #[test]
 fn final_takes_the_table_from_every_source_with_what_is_dead_without_it() {
     let dead =
-        "    dynamodb_endpoint = \"https://d\"\n    endpoints = {\n      dynamodb = \"https://d\"\n    }\n";
-    let over = block(&format!("    region = \"eu-west-1\"\n{BOTH_LINES}{dead}"));
-    let files = [("a/main.tf", dynamodb()), ("a/override.tf", over)];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    let mut repo = Repo::new(&files);
+        "\n    dynamodb_endpoint = \"https://d\"\n    endpoints = {\n      dynamodb = \"https://d\"\n    }\n";
+    let over = block(&format!("{BOTH_LINES}{dead}"));
+    let mut repo = Repo::new(&[("a/main.tf", &dynamodb()), ("a/override.tf", &over)]);
     let plan = repo.step(&Options::new(Phase::Final));
     assert_eq!(repo.gates(&plan), NONE);
-    assert_eq!(
-        repo.text("a/override.tf"),
-        block("    region = \"eu-west-1\"\n    use_lockfile = true\n").replace(
-            "    bucket = \"b\"\n    key    = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n",
-            &plan_free(&repo.text("a/override.tf")),
-        )
-    );
-    for file in ["a/main.tf", "a/override.tf"] {
-        let text = repo.text(file);
-        assert!(text.contains("use_lockfile"), "{text}");
-        assert!(!text.contains("dynamodb") && !text.contains("endpoints"), "{text}");
-    }
+    let lockfile = block("    use_lockfile = true\n");
+    assert_eq!(repo.text("a/main.tf"), lockfile);
+    assert_eq!(repo.text("a/override.tf"), lockfile);
     assert_eq!(repo.plan(&Options::new(Phase::Final)).files, []);
-}
-
-/// The lines between a backend's braces.
-fn plan_free(text: &str) -> String {
-    let start = text.find("{\n    ").unwrap() + 2;
-    text[start..text.find("  }\n").unwrap()].to_owned()
 }
 
 #[test]
@@ -498,7 +484,7 @@ fn links_that_lead_out_and_generated_copies_are_for_people() {
     let plan = repo.plan(&Options::new(Phase::Dual));
     assert_eq!(repo.gates(&plan), ["a source-not-editable"]);
     assert_eq!(plan.manual.len(), 1);
-    assert_eq!((plan.manual[0].line, plan.manual[0].write.as_str()), (5, "use_lockfile = true"));
+    assert_eq!((plan.manual[0].line, plan.manual[0].write.as_str()), (6, "use_lockfile = true"));
 
     let generated = format!("// TERRAMATE: GENERATED AUTOMATICALLY DO NOT EDIT\n\n{}", dynamodb());
     let repo = Repo::new(&[("a/_backend.tf", &generated)]);
@@ -543,7 +529,7 @@ fn a_limit_takes_whole_groups_in_order() {
     assert_eq!(roots(&one), ["a", "d"]);
     assert_eq!(roots(&Options { readers_first: true, ..one.clone() }), ["c"]);
     assert_eq!(repo.plan(&one).files.len(), 1);
-    assert_eq!(roots(&Options { limit: Some(3), ..one.clone() }), ["a", "b", "d"]);
+    assert_eq!(roots(&Options { limit: Some(3), ..one }), ["a", "b", "d"]);
     let other = Options { buckets: vec!["other".into()], ..Options::new(Phase::Final) };
     assert_eq!(roots(&other), NONE);
     let by_table = Options { tables: vec!["t".into()], ..Options::new(Phase::Final) };
@@ -622,4 +608,84 @@ fn ten_thousand_root_modules() {
     assert_eq!(plan.roots.len(), 9_999);
     assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
     println!("{:?}", began.elapsed());
+}
+
+#[test]
+fn what_git_ignores_here_is_absent_elsewhere() {
+    let mut repo = monorepo();
+    let mut options = lenient(Phase::Final);
+    options.waive.remove("dual-phase-skipped");
+    let stopped = |repo: &Repo| {
+        let plan = repo.plan(&options);
+        plan.refusals.iter().any(|refusal| {
+            refusal.root.ends_with("overrides/git-ignored") && refusal.gate == "dual-phase-skipped"
+        })
+    };
+    assert!(stopped(&repo), "the block that counts elsewhere names the table alone");
+    let plan = repo.step(&Options::new(Phase::Dual));
+    let root = plan.roots.iter().find(|root| root.path.ends_with("overrides/git-ignored")).unwrap();
+    assert_eq!(
+        root.files.iter().map(|file| repo.short(file)).collect::<Vec<_>>(),
+        ["overrides/git-ignored/main.tf"]
+    );
+    assert!(!stopped(&repo));
+}
+
+#[test]
+fn flags_of_one_command_are_judged_together() {
+    let script = "cd \"$1\"\nterraform init -backend-config=bucket=b -backend-config=dynamodb_table=t\n";
+    let mut repo = Repo::new(&[("run.sh", script)]);
+    let dual = repo.step(&Options::new(Phase::Dual));
+    assert_eq!((dual.files.len(), dual.roots.len()), (1, 0));
+    assert_eq!(repo.text("run.sh"), script.replace("table=t", "table=t -backend-config=use_lockfile=true"));
+    assert_eq!(repo.plan(&Options::new(Phase::Dual)).files, []);
+    repo.step(&Options::new(Phase::Final));
+    assert!(!repo.text("run.sh").contains("dynamodb") && repo.text("run.sh").contains("use_lockfile=true"));
+}
+
+/// What one source says about locks: table, lockfile.
+fn lines() -> impl Strategy<Value = String> {
+    let table = prop_oneof![
+        Just(""),
+        Just(TABLE_LINE),
+        Just("    dynamodb_table = \"\"\n"),
+        Just("    dynamodb_table = var.t\n")
+    ];
+    let lockfile = prop_oneof![
+        3 => Just(""),
+        2 => Just("    use_lockfile   = true\n"),
+        1 => Just("    use_lockfile   = false\n"),
+        1 => Just("    use_lockfile   = \"yes\"\n"),
+    ];
+    (table, lockfile).prop_map(|(table, lockfile)| format!("{table}{lockfile}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn phases_are_idempotent_and_two_steps_are_one(
+        main in lines(),
+        over in proptest::option::of(lines()),
+        first in proptest::option::of(lines()),
+        second in proptest::option::of(lines()),
+    ) {
+        let flat = |bucket: &str, lines: &str| format!("bucket         = \"{bucket}\"\n{}", lines.replace("    ", ""));
+        let mut files = vec![("a/main.tf", block(&main)), ("b/main.tf", block(TABLE_LINE))];
+        files.extend(over.map(|lines| ("a/override.tf", block(&lines))));
+        files.extend(first.map(|lines| ("a/one.tfbackend", flat("one", &lines))));
+        files.extend(second.map(|lines| ("a/two.tfbackend", flat("two", &lines))));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let mut repo = Repo::new(&files);
+        let direct = repo.after(&repo.plan(&lenient(Phase::Final)));
+        let dual = repo.step(&lenient(Phase::Dual));
+        // Whatever becomes of `a`, nothing holds `b` back.
+        prop_assert!(dual.roots.iter().any(|root| repo.short(&root.path) == "b"));
+        prop_assert_eq!(repo.plan(&lenient(Phase::Dual)).files, []);
+        let last = repo.step(&lenient(Phase::Final));
+        prop_assert_eq!(repo.plan(&lenient(Phase::Final)).files, []);
+        if dual.refusals.is_empty() && last.refusals.is_empty() {
+            prop_assert_eq!(&direct, &repo.bytes);
+        }
+    }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gate::Hit;
+use super::gate::{self, Hit};
+use super::judge::place_of_root;
 use super::options::Options;
 use super::phase::Phase;
-use super::want::{self, TABLE, Want, Wants};
+use super::want::{self, LOCKS, Want, Wants};
 use crate::repo::facts::{Tool, dir_of};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, VersionVerdict};
 use crate::repo::scan::Collected;
@@ -148,7 +149,7 @@ impl<'a> Units<'a> {
             let mut unit = Unit {
                 kind: Kind::Root(at),
                 name: root.path.clone(),
-                place: super::gate::place_of_root(root),
+                place: place_of_root(root),
                 wants: merged,
                 bumps: Vec::new(),
                 selected,
@@ -208,7 +209,7 @@ impl<'a> Units<'a> {
         };
         let reason =
             format!("this source also counts for `{path}`{choice} ({mode}), which is not to change; {help}");
-        Hit::new(&super::gate::SHARED_FILE_REFUSED, place, reason)
+        Hit::new(&gate::SHARED_FILE_REFUSED, place, reason)
     }
 
     fn loose(&mut self, options: &Options) {
@@ -269,11 +270,10 @@ fn own_modes(inventory: &Inventory, collected: &Collected) -> BTreeMap<usize, Lo
     let mut commands: BTreeMap<(&str, usize), (bool, Option<bool>)> = BTreeMap::new();
     for call in collected.calls() {
         let table = call.config_flags.iter().any(want::names_table);
-        let lockfile =
-            call.config_flags.iter().fold(Some(false), |on, flag| match want::sets_lockfile(flag) {
-                Some(false) => on,
-                other => other,
-            });
+        let mut lockfile = Some(false);
+        for on in call.config_flags.iter().map(want::sets_lockfile).filter(|on| *on != Some(false)) {
+            lockfile = on;
+        }
         for flag in &call.config_flags {
             commands.insert((flag.place.file.as_str(), flag.span.start), (table, lockfile));
         }
@@ -356,7 +356,6 @@ fn is_among(wanted: &[String], value: &Knowable<String>) -> bool {
 /// Line of the setting that a person would look for in a source.
 pub fn line_of(inventory: &Inventory, index: usize) -> (String, usize) {
     let Some(source) = inventory.sources.get(index) else { return (String::new(), 1) };
-    let names = [TABLE[0], TABLE[1], want::LOCKFILE];
-    let setting = names.iter().find_map(|name| source.setting(name));
+    let setting = LOCKS.iter().find_map(|name| source.setting(name));
     (source.place.file.clone(), setting.map_or(source.place.line, |setting| setting.at.line))
 }

@@ -116,16 +116,22 @@ fn sources(before: &Inventory, after: &Inventory, meant: &Meant, failures: &mut 
     flags(before, after, meant, failures);
 }
 
-/// Flags about locks: untouched files keep theirs, touched ones have what was meant.
+/// Flags about locks: untouched files keep theirs; in touched ones no more come, and no more go, than was meant.
 fn flags(before: &Inventory, after: &Inventory, meant: &Meant, failures: &mut Vec<Failure>) {
     let (old, new) = (by_file(before, true), by_file(after, true));
-    let touched: BTreeSet<&str> = meant
-        .changes
-        .keys()
-        .filter_map(|index| before.sources.get(*index))
-        .filter(|source| source.kind == SourceKind::BackendConfigFlag)
-        .map(|source| source.place.file.as_str())
-        .collect();
+    // How many flags may come and go by file. One that is set where it stands is neither.
+    let mut allowed: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (index, changes) in &meant.changes {
+        let flag = before.sources.get(*index).filter(|flag| flag.kind == SourceKind::BackendConfigFlag);
+        let Some(flag) = flag else { continue };
+        let (come, go) = allowed.entry(flag.place.file.as_str()).or_default();
+        for change in changes {
+            match change {
+                Change::Set { .. } => *come += 1,
+                Change::Remove { .. } => *go += 1,
+            }
+        }
+    }
     let settings = |sources: Option<&Vec<(usize, &Source)>>| -> Vec<(String, Value)> {
         let sources = sources.map_or(&[][..], Vec::as_slice);
         let all = sources.iter().flat_map(|(_, source)| &source.settings);
@@ -133,37 +139,21 @@ fn flags(before: &Inventory, after: &Inventory, meant: &Meant, failures: &mut Ve
     };
     for file in old.keys().chain(new.keys()).copied().collect::<BTreeSet<&str>>() {
         let (was, is) = (settings(old.get(file)), settings(new.get(file)));
-        if touched.contains(file) {
-            let (mut was_sorted, mut is_sorted) = (0_i64, 0_i64);
-            for (index, _) in old.get(file).into_iter().flatten() {
-                for change in meant.changes.get(index).into_iter().flatten() {
-                    match change {
-                        Change::Set { .. } => was_sorted += 1,
-                        Change::Remove { .. } => was_sorted -= 1,
-                    }
-                }
+        let holds = match allowed.get(file) {
+            Some((come, go)) => is.len() <= was.len() + come && is.len() + go >= was.len(),
+            None => was == is,
+        };
+        if holds {
+            continue;
+        }
+        let reason = format!("other flags of `{file}` would change");
+        match old.get(file) {
+            Some(flags) => {
+                flags.iter().for_each(|(index, _)| fail(failures, Subject::Source(*index), reason.clone()));
             }
-            is_sorted += count(is.len()) - count(was.len());
-            // A flag that another flag stood in for may be set in place: then there are fewer than meant.
-            if is_sorted > was_sorted.max(0) || is_sorted < was_sorted.min(0) {
-                for (index, _) in old.get(file).into_iter().flatten() {
-                    fail(failures, Subject::Source(*index), format!("other flags of `{file}` would change"));
-                }
-            }
-        } else if was != is {
-            let subjects: Vec<usize> = old.get(file).into_iter().flatten().map(|(index, _)| *index).collect();
-            if subjects.is_empty() {
-                fail(failures, Subject::Whole, format!("a flag would come to `{file}`"));
-            }
-            for index in subjects {
-                fail(failures, Subject::Source(index), format!("flags of `{file}` would change"));
-            }
+            None => fail(failures, Subject::Whole, reason),
         }
     }
-}
-
-fn count(len: usize) -> i64 {
-    i64::try_from(len).unwrap_or(i64::MAX)
 }
 
 /// What differs between a source and the same one afterwards, beyond the changes that were meant.

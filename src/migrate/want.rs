@@ -27,6 +27,9 @@ pub const DEAD: &[&str] = &[
 /// The lockfile's setting.
 pub const LOCKFILE: &str = "use_lockfile";
 
+/// Everything that decides about locks.
+pub const LOCKS: &[&str] = &["dynamodb_table", "lock_table", "use_lockfile"];
+
 /// What is wanted of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Want {
@@ -140,7 +143,7 @@ pub fn of_backend(
         (Phase::Dual, LockMode::Dynamodb) => layers.add_lockfile(in_step, wants),
         (Phase::Dual, LockMode::Dual | LockMode::Lockfile) => layers.add_lockfile_elsewhere(wants),
         (Phase::Dual | Phase::Final, LockMode::None) if options.include_unlocked => {
-            layers.add_first_lock(wants)
+            layers.add_first_lock(wants);
         }
         (Phase::Final, LockMode::Dynamodb) => {
             layers.add_lockfile(in_step, wants);

@@ -41,6 +41,15 @@ const SKIPPED: &[&str] = &[
     "gpg", "drawio", "tfstate", "tfplan", "diff", "patch", "log",
 ];
 
+/// What a file of this name in this directory could hold.
+pub fn class_in(dir: &str, name: &str) -> FileClass {
+    // By far the most common answer needs no path.
+    if is_module_file(name) && !dir.contains("{{") {
+        return if is_json_file(name) { FileClass::ModuleJson } else { FileClass::Module };
+    }
+    class_of(&super::walk::join(dir, name), name)
+}
+
 /// What a file of this shown path could hold.
 pub fn class_of(path: &str, name: &str) -> FileClass {
     if is_module_file(name) {
@@ -100,6 +109,7 @@ const MODULE_NEEDLES: &[&[u8]] = &[
     b"\"../",
     b"lockshift:",
     b"LockID",
+    b"lock=false",
 ];
 
 /// What must be among the bytes of any other file.
@@ -185,6 +195,22 @@ mod tests {
         ] {
             let name = path.rsplit('/').next().unwrap();
             assert_eq!(class_of(path, name), class, "{path}");
+        }
+    }
+
+    #[test]
+    fn ignored_configuration_counts_where_a_program_loads_it() {
+        for (name, counts) in [
+            ("backend_override.tf", true),
+            ("terragrunt.hcl", true),
+            ("terragrunt.hcl.json", true),
+            ("env.hcl", true),
+            ("dev.tfbackend", true),
+            (".terraform.lock.hcl", false),
+            ("notes.yaml", false),
+            ("run.sh", false),
+        ] {
+            assert_eq!(class_of(name, name).counts_when_ignored(), counts, "{name}");
         }
     }
 

@@ -58,6 +58,8 @@ pub struct FileFacts {
     pub tables: Vec<LockTable>,
     /// IAM statements that name a lock table or grant on state objects.
     pub grants: Vec<Grant>,
+    /// IAM statements on tables of which only other files can tell whether they hold locks.
+    pub table_grants: Vec<Grant>,
     /// What could not be read.
     pub problems: Vec<Problem>,
     /// Inline `lockshift: ignore[rule] reason` comments.

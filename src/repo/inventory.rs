@@ -410,7 +410,7 @@ pub struct Inventory {
     /// Every source with its spans, for planning edits. Not part of the JSON form.
     #[serde(skip)]
     pub sources: Vec<Source>,
-    /// Files that hold sources, by shown path. Not part of the JSON form.
+    /// Files that hold sources, and root modules' other files that say something, by shown path. Not part of the JSON form.
     #[serde(skip)]
     pub files: BTreeMap<String, SourceFile>,
     /// Inline ignores. Not part of the JSON form: they show in the findings.

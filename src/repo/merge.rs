@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::{Call, FileFacts, FileId, Tool, VersionPin, dir_of};
+use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
     Unattributed,
 };
 use super::owners::Owners;
 use super::partial::{self, Choice};
-use super::problem::Problem;
+use super::problem::{Problem, ProblemKind};
 use super::root_module::{self, ModuleFile, Settings, Winner};
-use super::source::{Source, SourceKind};
-use super::syntax::expression::Scope;
+use super::source::{Editability, Source, SourceKind};
+use super::syntax::{atmos, aws, expression::Scope};
 use super::terragrunt::{self, Unit};
 use super::versions;
 
@@ -46,6 +46,7 @@ pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> 
     builder.linked_roots();
     builder.readers();
     builder.unattributed(&dirs);
+    builder.table_grants();
     builder.finish(owners)
 }
 
@@ -103,22 +104,23 @@ struct Builder<'a> {
     reasons: BTreeMap<usize, String>,
     /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
     terragrunt_sources: Vec<usize>,
-    pins: Vec<VersionPin>,
+    /// Version pins by the directory below which they hold.
+    pins: BTreeMap<&'a str, Vec<VersionPin>>,
     reader_sources: Vec<usize>,
 }
 
 impl<'a> Builder<'a> {
     fn new(facts: &'a Facts<'a>, engine: Option<Engine>) -> Self {
         let mut inventory = Inventory { problems: facts.problems.clone(), ..Inventory::default() };
-        let mut pins = Vec::new();
-        for (id, file) in facts.files {
+        let mut pins: BTreeMap<&str, Vec<VersionPin>> = BTreeMap::new();
+        for (_, file) in facts.files {
             inventory.problems.extend(file.problems.iter().cloned());
             inventory.lock_tables.extend(file.tables.iter().cloned());
             inventory.grants.extend(file.grants.iter().cloned());
             inventory.ignores.extend(file.ignores.iter().cloned());
-            pins.extend(file.pins.iter().cloned());
-            let source_file = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
-            inventory.files.insert(id.path.clone(), source_file);
+            for pin in &file.pins {
+                pins.entry(pin.scope.as_str()).or_default().push(pin.clone());
+            }
         }
         Self {
             facts,
@@ -263,6 +265,9 @@ impl<'a> Builder<'a> {
             for (engine, winner) in view.views() {
                 let Some(block) = winner.s3 else { continue };
                 if self.engine.is_some_and(|wanted| engine != Engine::Any && engine != wanted) {
+                    // Not what was asked for, and no stray either: the other program uses it.
+                    self.accounted.insert(block);
+                    self.accounted.extend(&winner.shadowed);
                     continue;
                 }
                 let nothing = [Choice::default()];
@@ -277,6 +282,13 @@ impl<'a> Builder<'a> {
                     if let Some(file) = choice.missing.first() {
                         // What a file that is not here sets goes over everything else.
                         let why = format!("`{file}` is given to -backend-config and was not found");
+                        backend.mode = LockMode::Unknown;
+                        backend.dynamodb_table = Knowable::Unknown(why.clone());
+                        backend.use_lockfile = Knowable::Unknown(why);
+                    }
+                    if winner.problems.iter().any(|p| p.kind == ProblemKind::DuplicateBackend) {
+                        // Which of them was meant, nobody can tell; `init` takes neither.
+                        let why = "there are two backend blocks: `init` stops".to_owned();
                         backend.mode = LockMode::Unknown;
                         backend.dynamodb_table = Knowable::Unknown(why.clone());
                         backend.use_lockfile = Knowable::Unknown(why);
@@ -334,9 +346,11 @@ impl<'a> Builder<'a> {
                     .get(*index)
                     .is_some_and(|source| source.kind == SourceKind::TerragruntGenerate)
             });
-            let view = unit.local_source.as_deref().and_then(|dir| dirs.get(dir));
-            let block =
-                view.filter(|_| !generated).and_then(|view| view.views().first().and_then(|(_, w)| w.s3));
+            // Source: Terragrunt copies the unit's own files over the module that it downloads.
+            let own = std::iter::once(unit.path.as_str()).chain(unit.local_source.as_deref());
+            let block = own
+                .filter(|_| !generated)
+                .find_map(|dir| dirs.get(dir)?.views().first().and_then(|(_, winner)| winner.s3));
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
             self.accounted.extend(all.iter().chain(&shadowed));
             let backend =
@@ -374,10 +388,14 @@ impl<'a> Builder<'a> {
             Some(winner) => winner.required_versions.clone(),
             None => Vec::new(),
         };
+        // Only pins of the directories above can hold here.
+        let above =
+            std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
+        let near: Vec<VersionPin> = above.filter_map(|dir| self.pins.get(dir)).flatten().cloned().collect();
         // A pin of Terragrunt says something only where Terragrunt runs.
         let pins: Vec<VersionPin> = unit_pins
             .iter()
-            .chain(versions::applicable(path, &self.pins))
+            .chain(versions::applicable(path, &near))
             .filter(|pin| kind == RootKind::Terragrunt || pin.tool != Tool::Terragrunt)
             .cloned()
             .collect();
@@ -510,13 +528,57 @@ impl<'a> Builder<'a> {
             SourceKind::Heredoc | SourceKind::Echo => "a script writes this backend when it runs".to_owned(),
             SourceKind::Template => "a template: its output is configuration elsewhere".to_owned(),
             SourceKind::Terramate => "Terramate writes this into the stacks that it generates for".to_owned(),
+            SourceKind::Atmos if source.editability == Editability::ReportOnly(atmos::STRAY.to_owned()) => {
+                atmos::STRAY.to_owned()
+            }
             SourceKind::Atmos => "Atmos gives this to its components".to_owned(),
             SourceKind::Cdktf => "CDKTF source: `cdktf synth` writes the configuration".to_owned(),
             SourceKind::Reader => "a remote-state reader".to_owned(),
         }
     }
 
+    /// Statements on tables that a backend or a reader names, or that are declared as lock tables.
+    fn table_grants(&mut self) {
+        let written = self.inventory.sources.iter().flat_map(|source| &source.settings);
+        let locks =
+            written.filter(|setting| matches!(setting.name.as_str(), "dynamodb_table" | "lock_table"));
+        let named = locks.filter_map(|setting| setting.value.as_text());
+        let backends = self.inventory.roots.iter().flat_map(|root| &root.backends);
+        let effective = backends.filter_map(|backend| backend.dynamodb_table.known()).map(String::as_str);
+        let declared = self.inventory.lock_tables.iter().filter_map(|table| table.name.as_deref());
+        let tables: BTreeSet<String> = named
+            .chain(effective)
+            .chain(declared)
+            .map(|table| table.rsplit_once(":table/").map_or(table, |(_, name)| name).to_owned())
+            .collect();
+        // An address means a table only in its own module.
+        let mut addresses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for table in &self.inventory.lock_tables {
+            addresses.entry(dir_of(&table.place.file)).or_default().insert(table.address.clone());
+        }
+        let on_lock_table = |grant: &&Grant| {
+            let beside = addresses.get(dir_of(&grant.place.file));
+            aws::names_table(grant, &tables)
+                || beside.is_some_and(|addresses| aws::names_table(grant, addresses))
+        };
+        let grants = self.facts.files.iter().flat_map(|(_, file)| &file.table_grants);
+        let found: Vec<Grant> = grants.filter(on_lock_table).cloned().collect();
+        self.inventory.grants.extend(found);
+    }
+
     fn finish(mut self, owners: &Owners) -> Inventory {
+        let holding: BTreeSet<&str> =
+            self.inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
+        let roots: BTreeSet<&str> = self.inventory.roots.iter().map(|root| root.path.as_str()).collect();
+        let files = self.facts.files.iter().filter(|(id, file)| {
+            holding.contains(id.path.as_str()) || (file.module.is_some() && roots.contains(id.dir()))
+        });
+        self.inventory.files = files
+            .map(|(id, _)| {
+                let opened = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
+                (id.path.clone(), opened)
+            })
+            .collect();
         for root in &mut self.inventory.roots {
             root.owners = owners.owners_of_dir(&root.path);
         }
@@ -534,14 +596,97 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Directories whose backend block Terragrunt units fill: no root modules of their own.
+/// Directories whose backend block Terragrunt units fill: no root modules of their own. A unit that gives no
+/// backend fills none.
 fn filled(units: &[Unit]) -> BTreeSet<&str> {
-    units.iter().filter_map(|unit| unit.local_source.as_deref()).collect()
+    let gives =
+        |unit: &&Unit| !unit.sources.is_empty() || unit.unknown.is_some() || unit.other_backend.is_some();
+    units
+        .iter()
+        .filter(gives)
+        .flat_map(|unit| [unit.local_source.as_deref(), Some(unit.path.as_str())])
+        .flatten()
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::class::class_of;
+    use super::super::read::read_file;
     use super::*;
+
+    /// The inventory of files that are given by path and text; no file is opened.
+    fn inventory_of(files: &[(&str, &str)]) -> Inventory {
+        let mut read: Vec<(FileId, FileFacts)> = Vec::new();
+        for (path, text) in files {
+            let id =
+                FileId { path: (*path).into(), os_path: path.into(), git_ignored: false, link_target: None };
+            let class = class_of(path, id.name());
+            let facts = read_file(path, class, text.as_bytes());
+            read.extend(facts.map(|facts| (id, facts)));
+        }
+        read.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+        let modules = files.iter().filter(|(path, _)| path.ends_with(".tf"));
+        let facts = Facts {
+            files: &read,
+            dir_links: &[],
+            problems: Vec::new(),
+            module_dirs: &modules.map(|(path, _)| dir_of(path).to_owned()).collect(),
+            repo_prefix: Some(""),
+            scopes: &BTreeMap::new(),
+        };
+        inventory(&facts, &Owners::default(), None)
+    }
+
+    fn modes(inventory: &Inventory) -> Vec<(&str, LockMode)> {
+        let roots = inventory.roots.iter();
+        roots.flat_map(|root| root.backends.iter().map(|b| (root.path.as_str(), b.mode))).collect()
+    }
+
+    const EMPTY: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+
+    #[test]
+    fn a_unit_fills_the_empty_block_beside_it_when_its_source_is_elsewhere() {
+        let unit = "terraform {\n  source = \"github.com/x/y\"\n}\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+        let inventory = inventory_of(&[("a/provider.tf", EMPTY), ("a/terragrunt.hcl", unit)]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Dynamodb)]);
+        assert_eq!(inventory.unattributed, []);
+    }
+
+    #[test]
+    fn a_unit_without_a_backend_fills_nothing() {
+        let inventory = inventory_of(&[("a/main.tf", EMPTY), ("a/terragrunt.hcl", "# later\n")]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Unknown)]);
+        assert_eq!(inventory.unattributed, []);
+    }
+
+    #[test]
+    fn of_two_blocks_none_is_said_to_count() {
+        let block = |more: &str| {
+            format!(
+                "terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key = \"k\"\n{more}  }}\n}}\n"
+            )
+        };
+        let (plain, locked) = (block(""), block("    dynamodb_table = \"t\"\n"));
+        let inventory = inventory_of(&[("a.tf", &plain), ("b.tf", &locked)]);
+        assert_eq!(modes(&inventory), [(".", LockMode::Unknown)]);
+        assert_eq!(inventory.problems[0].kind, ProblemKind::DuplicateBackend);
+    }
+
+    #[test]
+    fn a_statement_on_a_table_counts_when_a_backend_names_the_table() {
+        let policy = |table: &str| {
+            let arn = format!("arn:aws:dynamodb:eu-west-1:1:table/{table}");
+            format!(
+                "{{\"Statement\": [{{\"Effect\": \"Allow\", \"Action\": \"dynamodb:PutItem\", \"Resource\": \"{arn}\"}}]}}"
+            )
+        };
+        let backend = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"acme\"\n  }\n}\n";
+        let (ours, other) = (policy("acme"), policy("acme-orders"));
+        let inventory = inventory_of(&[("main.tf", backend), ("other.json", &other), ("ours.json", &ours)]);
+        let places: Vec<&str> = inventory.grants.iter().map(|grant| grant.place.file.as_str()).collect();
+        assert_eq!(places, ["ours.json"]);
+    }
 
     #[test]
     fn resolve_works_out_dots() {

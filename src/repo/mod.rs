@@ -3,6 +3,7 @@
 
 pub mod class;
 pub mod facts;
+mod habits;
 pub mod inventory;
 pub mod merge;
 pub mod owners;
@@ -12,11 +13,13 @@ pub mod problem;
 pub mod read;
 pub mod root_module;
 pub mod scan;
+mod script_paths;
 pub mod setting;
 pub mod shown;
 pub mod source;
 pub mod syntax;
 pub mod terragrunt;
 pub mod text;
+pub mod tracked;
 pub mod versions;
 pub mod walk;

@@ -4,12 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::facts::{Call, dir_of};
-use super::inventory::{Habit, HabitKind, SharedVarFile};
+use super::habits::{habits, shared_var_files};
+use super::inventory::{Habit, SharedVarFile};
 use super::pattern::{Captures, Index, Pattern, agree};
+use super::script_paths::{bases, is_test, reach};
 use super::setting::Value;
 use super::source::{Source, SourceKind};
-use super::syntax::flags::strip_base;
+use super::syntax::dirs::strip_base;
 use super::syntax::hcl::has_backend_shape;
+
+pub use super::script_paths::{is_automation, is_well_known};
 
 /// A directory with an s3 backend block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,60 +57,6 @@ const MAX_WANDERING: usize = 20;
 /// How far below a root module a file is taken for its own because of its name, or because of its shape.
 const NAME_DEPTH: usize = 3;
 const SHAPE_DEPTH: usize = 2;
-
-/// Whether a file's name says that it is backend-config.
-pub fn is_well_known(path: &str) -> bool {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
-    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
-    match extension {
-        "tfbackend" | "backend" => true,
-        "hcl" | "tfvars" => {
-            stem == "backend"
-                || stem.ends_with(".backend")
-                || stem.starts_with("backend.")
-                || stem.ends_with("-backend")
-                || stem.ends_with("_backend")
-                || stem.starts_with("backend-")
-                || stem.starts_with("backend_")
-        }
-        "conf" | "config" | "cfg" | "properties" => stem.starts_with("backend") || stem.ends_with("backend"),
-        _ => false,
-    }
-}
-
-/// Whether a file is run by machines: CI pipelines and what they are made of.
-pub fn is_automation(path: &str) -> bool {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
-    let dirs = [
-        ".github/",
-        ".gitlab/",
-        ".circleci/",
-        ".buildkite/",
-        ".azure-pipelines/",
-        ".semaphore/",
-        ".woodpecker/",
-    ];
-    let names = [
-        ".gitlab-ci",
-        "jenkinsfile",
-        "azure-pipelines",
-        "buildspec",
-        "bitbucket-pipelines",
-        "atlantis",
-        "cloudbuild",
-        ".drone",
-        ".travis",
-        "appveyor",
-        "codefresh",
-        "buildkite",
-        "pipeline",
-    ];
-    dirs.iter().any(|dir| path.starts_with(dir) || path.contains(&format!("/{dir}")))
-        || names.iter().any(|start| name.starts_with(start))
-        || name.ends_with(".gitlab-ci.yml")
-        || name == "action.yml"
-        || name == "action.yaml"
-}
 
 /// Existing files that calls name as backend-config: they are to be read whatever their names are.
 pub fn named_files<'f>(calls: &[Call], files: &[&'f str]) -> BTreeSet<&'f str> {
@@ -220,6 +170,10 @@ impl<'a> Work<'a> {
             }
             let targets = match self.targets(file, call) {
                 Targets::Roots(targets) => targets,
+                Targets::Unknown if is_test(file) => {
+                    self.blame(call, "it stands in a test, and no root module is named there");
+                    continue;
+                }
                 Targets::Unknown => {
                     if configures {
                         wandering.push(*call);
@@ -231,12 +185,25 @@ impl<'a> Work<'a> {
                     continue;
                 }
             };
-            for (root, captures) in targets {
-                if call.config_files.is_empty() && call.subcommand != "init" {
+            if call.config_files.is_empty() && call.subcommand != "init" {
+                for (root, _) in targets {
                     loose.entry(root).or_default().extend(self.flags_of(call));
-                } else {
-                    made.entry(root).or_default().extend(self.combinations(file, call, root, &captures));
                 }
+                continue;
+            }
+            let mut here: Vec<(usize, Vec<Choice>)> = targets
+                .into_iter()
+                .map(|(root, captures)| (root, self.combinations(file, call, root, &captures)))
+                .collect();
+            // `-chdir=apps/$app -backend-config=dev.tfbackend`: it runs in those that have the file.
+            let literal =
+                call.config_files.iter().all(|(written, _)| !written.contains(['$', '{', '%', '<']));
+            let found = |choices: &Vec<Choice>| choices.iter().any(|choice| choice.missing.is_empty());
+            if literal && here.iter().any(|(_, choices)| found(choices)) {
+                here.retain(|(_, choices)| found(choices));
+            }
+            for (root, choices) in here {
+                made.entry(root).or_default().extend(choices);
             }
         }
         for (root, mut choices) in made {
@@ -489,6 +456,32 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Choices in the same words, given in several scripts that are not edited, are one choice. (Editable ones stay
+    /// apart: each script's flag is edited where it stands.)
+    fn join_same_words(&self, choices: &mut Vec<Choice>) {
+        let fixed = |choice: &Choice| {
+            choice
+                .sources
+                .iter()
+                .all(|at| self.sources.get(*at).is_some_and(|source| !source.editability.is_safe()))
+        };
+        let mut joined: Vec<Choice> = Vec::with_capacity(choices.len());
+        for choice in std::mem::take(choices) {
+            match joined.last_mut() {
+                Some(last)
+                    if last.label == choice.label
+                        && last.missing == choice.missing
+                        && fixed(last)
+                        && fixed(&choice) =>
+                {
+                    last.sources.extend(choice.sources);
+                }
+                _ => joined.push(choice),
+            }
+        }
+        *choices = joined;
+    }
+
     fn finish(mut self) -> Attribution {
         for (root, flags) in std::mem::take(&mut self.loose) {
             self.used.extend(&flags);
@@ -514,6 +507,7 @@ impl<'a> Work<'a> {
             choices
                 .sort_by(|a, b| (&a.label, &a.sources, &a.missing).cmp(&(&b.label, &b.sources, &b.missing)));
             choices.dedup();
+            self.join_same_words(&mut choices);
             if choices.is_empty() {
                 choices.push(Choice::default());
             }
@@ -539,52 +533,6 @@ enum Targets {
     None(String),
 }
 
-/// Directories from which a path in a script may be meant, likeliest first: CI runs at the top, scripts in their own
-/// directory or somewhere above it.
-fn bases(file: &str) -> impl Iterator<Item = &str> {
-    let top = is_automation(file).then_some(".");
-    let own =
-        std::iter::successors(Some(dir_of(file)), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
-    top.into_iter().chain(own.take(32))
-}
-
-/// The part of the tree that a script is for: its directory, or the one around `scripts`, `bin` and the like.
-fn reach(file: &str) -> &str {
-    let mut dir = dir_of(file);
-    for _ in 0..32 {
-        let name = dir.rsplit_once('/').map_or(dir, |(_, name)| name);
-        let helper = matches!(
-            name,
-            "scripts"
-                | "script"
-                | "bin"
-                | "ci"
-                | "cd"
-                | "tools"
-                | "tool"
-                | "hack"
-                | "lib"
-                | "build"
-                | "util"
-                | "utils"
-                | "workflows"
-                | "actions"
-                | "tasks"
-                | "pipelines"
-                | "make"
-                | "deploy"
-                | "jenkins"
-        ) || (name.starts_with('.') && name.len() > 1)
-            || dir.contains("/.github/")
-            || dir.starts_with(".github/");
-        if !helper || dir == "." {
-            return dir;
-        }
-        dir = dir_of(dir);
-    }
-    dir
-}
-
 /// The nearest root module at most `depth` directories above a file.
 fn nearest(index: &Index<'_>, roots: &[RootInput<'_>], file: &str, depth: usize) -> Option<usize> {
     let dir = dir_of(file);
@@ -606,71 +554,6 @@ fn label(source: &Source) -> String {
         _ => "***".to_owned(),
     };
     format!("{}={value}", setting.name)
-}
-
-/// Files that one script gives to both flags.
-/// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;
-/// as written where neither does.
-fn shown_file(written: &str, call: &Call, files: &BTreeSet<&str>) -> String {
-    let script = dir_of(&call.place.file);
-    let dir = call.dir.as_deref().unwrap_or(".");
-    let bases = [super::merge::resolve(script, dir), Some(dir.to_owned()), Some(script.to_owned())];
-    let places = bases.into_iter().flatten().filter_map(|base| super::merge::resolve(&base, written));
-    // A pipeline's paths begin at the repository's root: some directory above the script.
-    let above = script.match_indices('/').filter_map(|(at, _)| script.get(..at));
-    let from_above =
-        above.filter_map(|top| super::merge::resolve(&super::merge::resolve(top, dir)?, written));
-    let found = places.chain(from_above).find(|place| files.contains(place.as_str()));
-    found.unwrap_or_else(|| tidy(written).to_owned())
-}
-
-fn shared_var_files(by_file: &BTreeMap<&str, Vec<&Call>>, files: &BTreeSet<&str>) -> Vec<SharedVarFile> {
-    let mut shared = Vec::new();
-    for calls in by_file.values() {
-        let variables: HashSet<&str> =
-            calls.iter().flat_map(|call| &call.var_files).map(|file| tidy(file)).collect();
-        let mut seen = HashSet::new();
-        for call in calls {
-            for (written, _) in &call.config_files {
-                if variables.contains(tidy(written)) && seen.insert(tidy(written)) {
-                    shared.push(SharedVarFile {
-                        file: shown_file(written, call, files),
-                        place: call.place.clone(),
-                    });
-                }
-            }
-        }
-    }
-    shared.sort_by(|a, b| (&a.place, &a.file).cmp(&(&b.place, &b.file)));
-    shared
-}
-
-fn tidy(path: &str) -> &str {
-    path.trim_start_matches("./")
-}
-
-fn habits(calls: &[Call]) -> Vec<Habit> {
-    let mut habits = Vec::new();
-    for call in calls {
-        let dir = || call.dir.clone();
-        if let Some(place) = &call.lock_false {
-            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone(), dir: dir() });
-        }
-        let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
-        if bare && is_automation(&call.place.file) {
-            habits.push(Habit {
-                kind: HabitKind::InitWithoutReconfigure,
-                place: call.place.clone(),
-                dir: dir(),
-            });
-        }
-        if call.subcommand == "force-unlock" {
-            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone(), dir: dir() });
-        }
-    }
-    habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));
-    habits.dedup();
-    habits
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tests of [`super`]: small repositories as texts, and what belongs to what.
 
 use super::*;
+use crate::repo::inventory::HabitKind;
 use crate::repo::syntax::{calls::read_calls, hcl::read_flat};
 use crate::repo::text::Text;
 
@@ -215,4 +216,31 @@ fn thousands_of_roots_and_calls() {
     assert_eq!(labels(&result, "stacks/s7"), ["stacks/s7/env/dev.tfbackend", "stacks/s7/env/prod.tfbackend"]);
     assert_eq!(result.choices.values().map(Vec::len).sum::<usize>(), 8000);
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn the_same_words_in_several_scripts_are_one_choice_where_nothing_is_edited() {
+    let ruby = "system(\"terraform init -backend-config=\\\"dynamodb_table=#{LOCKS}\\\"\")\n";
+    let (_, result) = repo(&["a"], &[], &[("bin/one.rb", ruby), ("bin/two.rb", ruby)]);
+    assert_eq!(labels(&result, "a"), ["dynamodb_table=#{LOCKS}"]);
+    assert_eq!(result.choices["a"][0].sources, [0, 1]);
+    assert_eq!(result.unattributed, []);
+    let shell = "terraform init -backend-config=\"dynamodb_table=locks\"\n";
+    let (_, result) = repo(&["a"], &[], &[("bin/one.sh", shell), ("bin/two.sh", shell)]);
+    assert_eq!(labels(&result, "a"), ["dynamodb_table=locks", "dynamodb_table=locks"]);
+}
+
+#[test]
+fn a_command_for_many_directories_runs_in_those_that_have_its_file() {
+    let shell = "terraform -chdir=\"apps/$app\" init -backend-config=dev.tfbackend\n";
+    let (_, result) = repo(
+        &["apps/a", "apps/b"],
+        &["apps/a/dev.tfbackend", "apps/b/prod.tfbackend"],
+        &[("bin/init.sh", shell)],
+    );
+    assert_eq!(labels(&result, "apps/a"), ["apps/a/dev.tfbackend"]);
+    assert_eq!(labels(&result, "apps/b"), ["apps/b/prod.tfbackend"]);
+    // Where nobody has it, it is missing.
+    let (_, result) = repo(&["apps/a", "apps/b"], &[], &[("bin/init.sh", shell)]);
+    assert_eq!(labels(&result, "apps/a"), ["?dev.tfbackend"]);
 }

@@ -1,12 +1,12 @@
 //! One file's bytes to its facts: picks the readers that the file's class asks for. Pure: no file is opened here.
 
-use super::class::{FileClass, Prefilter};
+use super::class::FileClass;
 use super::facts::{FileFacts, InlineIgnore};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
-use super::source::Editability;
+use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
-use super::text::{Place, Text};
+use super::text::{Place, Span, Text};
 
 /// The header of a file that git-crypt holds locked.
 const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
@@ -15,12 +15,9 @@ const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
 const LOCK_WORDS: &[&[u8]] = &[b"dynamodb_table", b"use_lockfile", b"lock_table"];
 
 /// Reads one file. `None` when it holds nothing that matters.
-pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter) -> Option<FileFacts> {
+pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts> {
     if bytes.starts_with(GITCRYPT) {
         return matters_when_locked(class).then(|| locked(path));
-    }
-    if !filter.may_matter(class, bytes) {
-        return None;
     }
     let text = Text::new(bytes);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -30,6 +27,8 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
             let (module, problems) = hcl::read_module_file(path, text, is_override_file(name));
             facts.module = Some(module);
             facts.problems = problems;
+            // `local-exec` and buildspecs in heredocs run Terraform, too.
+            facts.calls = calls::read_calls(path, text);
             read_aws(path, text, &mut facts);
         }
         FileClass::ModuleJson => {
@@ -57,8 +56,9 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8], filter: &Prefilter)
         }
         FileClass::Template => {
             let (sources, problems) = template::read_template(path, text);
-            facts.sources = sources;
-            facts.problems = problems;
+            read_script(path, text, &mut facts);
+            facts.sources.extend(sources);
+            facts.problems.extend(problems);
         }
         FileClass::Json => {
             let (source, _) = json::read_flat_json(path, text);
@@ -109,6 +109,17 @@ fn mentions_lock(bytes: &[u8]) -> bool {
 /// lock word in it says that it is one; any other `.conf` is somebody else's.
 fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
     let (source, problems) = hcl::read_flat(path, text);
+    if facts.terragrunt.is_none() && facts.sources.is_empty() {
+        // A whole configuration under the name of a backend-config file: some script copies it into place.
+        let whole = Span::new(0, text.bytes().len());
+        let (blocks, _) = hcl::backends_in_region(path, text, whole, SourceKind::Template);
+        facts.sources.extend(blocks.into_iter().map(|block| Source {
+            editability: Editability::ReportOnly(
+                "Terraform does not read a backend block from a file of this name".to_owned(),
+            ),
+            ..block
+        }));
+    }
     if let Some(source) = source.filter(|source| hcl::has_backend_shape(&source.settings)) {
         facts.sources.push(source);
     }
@@ -127,8 +138,13 @@ fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 }
 
 fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
+    // Reading every resource of a module costs more than the rest: only files that name one of these have any.
+    let has = |word: &str| memchr::memmem::find(text.bytes(), word.as_bytes()).is_some();
+    if !(has("dynamodb") || has("DynamoDB") || has("LockID") || has("tfstate")) {
+        return;
+    }
     facts.tables = aws::read_tables(path, text);
-    facts.grants = aws::read_grants(path, text, &[]);
+    (facts.grants, facts.table_grants) = aws::read_grants(path, text);
 }
 
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
@@ -152,24 +168,13 @@ fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
     found
 }
 
-/// Why a source of this file is not edited, when the whole file is a copy.
-pub fn mark_generated(facts: &mut FileFacts) {
-    let Some(module) = &mut facts.module else { return };
-    let Some(generator) = module.generated_by.clone() else { return };
-    for block in &mut module.backends {
-        if block.source.editability == Editability::Safe {
-            block.source.editability = hcl::generated_copy(&generator);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(path: &str, text: &str) -> Option<FileFacts> {
         let name = path.rsplit('/').next().unwrap();
-        read_file(path, super::super::class::class_of(path, name), text.as_bytes(), &Prefilter::default())
+        read_file(path, super::super::class::class_of(path, name), text.as_bytes())
     }
 
     #[test]
@@ -190,6 +195,17 @@ mod tests {
         let facts = read("main.tf", "\0GITCRYPT\0abc").unwrap();
         assert_eq!(facts.problems[0].kind, ProblemKind::Encrypted);
         assert_eq!(read("photo.raw", "\0GITCRYPT\0abc"), None);
+    }
+
+    #[test]
+    fn a_whole_configuration_in_a_file_for_settings_is_told_and_not_edited() {
+        let text =
+            "terraform {\n  backend \"s3\" {\n    dynamodb_table = \"t\"\n  }\n}\nlocals {\n  a = 1\n}\n";
+        let facts = read("prod_backend.tfvars", text).unwrap();
+        let [source] = facts.sources.as_slice() else { panic!("{:?}", facts.sources) };
+        assert_eq!((source.kind, source.place.line), (SourceKind::Template, 2));
+        assert_eq!(source.settings[0].value.as_text(), Some("t"));
+        assert!(!source.editability.is_safe());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::facts::{BackendBlock, FileId, ModuleFacts};
 use super::inventory::{EffectiveBackend, Engine, Knowable, LockMode, SourceRef};
 use super::problem::{Problem, ProblemKind};
 use super::setting::{Setting, Value};
-use super::source::{Editability, Source};
+use super::source::Source;
 use super::syntax::expression::{self, Scope};
 use super::text::Place;
 
@@ -147,7 +147,10 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
                 won.lose(loser, lost);
             }
         }
-        required_override.extend(file.facts.required_versions.iter().cloned());
+        // Each override file replaces what all files before it said.
+        if !file.facts.required_versions.is_empty() {
+            required_override.clone_from(&file.facts.required_versions);
+        }
     }
     if !required_override.is_empty() {
         won.required_versions = required_override;
@@ -380,10 +383,7 @@ fn source_ref(sources: &[Source], index: usize, shadowed: bool) -> Option<Source
         kind: source.kind,
         shadowed,
         git_ignored: source.git_ignored,
-        report_only: match &source.editability {
-            Editability::Safe => None,
-            Editability::ReportOnly(reason) => Some(reason.clone()),
-        },
+        report_only: source.editability.reason().map(str::to_owned),
         source: index,
     })
 }

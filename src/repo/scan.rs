@@ -6,11 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::class::{FileClass, Prefilter, class_of};
+use super::class::{FileClass, Prefilter, class_in, class_of};
 use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
 use super::owners::{self, Owners};
+use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
 use super::root_module::is_module_file;
@@ -80,14 +81,13 @@ impl Collected {
     /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
     /// stay unread: an edit never makes one.
     pub fn with_bytes(&self, changed: &BTreeMap<String, Vec<u8>>) -> Self {
-        let filter = Prefilter::default();
         let mut after = self.clone();
         for (id, facts) in &mut after.files {
             let Some(bytes) = changed.get(&id.path) else { continue };
             // A file that only a call names was read as what the call takes it for.
             let named = facts.module.is_none() && facts.terragrunt.is_none() && facts.calls.is_empty();
             let class = class_of(&id.path, id.name());
-            *facts = read_file(&id.path, class, bytes, &filter).unwrap_or_default();
+            *facts = read_file(&id.path, class, bytes).unwrap_or_default();
             if named && facts.sources.is_empty() {
                 facts.sources.extend(read_config_file(&id.path, bytes).0);
             }
@@ -194,30 +194,31 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
 
 fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {
     let name = file.name();
-    let path = walk::join(file.dir(), &name);
-    let class = class_of(&path, &name);
+    let class = class_in(file.dir(), &name);
     if class == FileClass::Skip {
         return Ok(None);
     }
+    let path = || walk::join(file.dir(), &name);
     BUFFER.with_borrow_mut(|buffer| {
-        let whole = match file.read(buffer, MAX_FILE) {
-            Ok(whole) => whole,
-            Err(error) => return Err(unreadable(&path, &error)),
+        let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
+        let matters = filter.may_matter(class, buffer.bytes());
+        if !whole && (class.is_configuration() || matters) {
+            return Err(too_large(&path()));
+        }
+        // Nothing is allocated for a file that does not matter: most do not.
+        let facts = if matters || buffer.bytes().starts_with(b"\0") {
+            read_file(&path(), class, buffer.bytes())
+        } else {
+            None
         };
-        if !whole && (class.is_configuration() || filter.may_matter(class, buffer)) {
-            return Err(too_large(&path));
-        }
-        let facts = read_file(&path, class, buffer, filter);
-        // One huge file must not keep its memory for the rest of the walk.
-        if buffer.capacity() > 4 * 1024 * 1024 {
-            *buffer = Vec::new();
-        }
-        Ok(facts)
+        buffer.shrink();
+        // A flat file that says nothing by itself is kept until it is known whether a call names it.
+        Ok(if class == FileClass::Flat { facts.or_else(|| Some(FileFacts::default())) } else { facts })
     })
 }
 
 thread_local! {
-    static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
+    static BUFFER: std::cell::RefCell<walk::Buffer> = std::cell::RefCell::new(walk::Buffer::default());
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {
@@ -240,37 +241,24 @@ fn too_large(path: &str) -> Problem {
 }
 
 /// Any file can be given to `-backend-config`, whatever its name: those that a call names and that the walk did
-/// not take for one are read now.
+/// not take for one are read now. Flat files that nothing names are forgotten.
 fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
-    let known: BTreeSet<String> =
-        kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.clone()).collect();
-    let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for (id, facts) in kept.iter() {
-        for call in &facts.calls {
-            for (file, _) in &call.config_files {
-                if file.contains(['$', '{', '*', '%']) {
-                    continue;
-                }
-                for (shown, os_path) in places_of(id, call.dir.as_deref(), file) {
-                    if !known.contains(&shown) && !wanted.contains_key(&shown) && os_path.is_file() {
-                        wanted.insert(shown, os_path);
-                    }
-                }
-            }
-        }
-    }
+    let (wanted, by_pattern) = named_config_files(kept);
     for (shown, os_path) in wanted {
-        let Ok(bytes) = fs::read(&os_path) else { continue };
-        let text = Text::new(&bytes);
-        let (source, problems) = if shown.ends_with(".json") {
-            json::read_flat_json(&shown, text)
-        } else {
-            hcl::read_flat(&shown, text)
+        let (source, problems) = match fs::read(&os_path) {
+            Ok(bytes) => read_config_file(&shown, &bytes),
+            Err(error) => (None, vec![unreadable(&shown, &error)]),
         };
+        // A pattern (`$ENV.tfvars`) names many files: those without backend settings are variables and no more.
+        let says_nothing = |source: &Source| !hcl::identifies_a_state(&source.settings);
+        if by_pattern.contains(&shown) && source.as_ref().is_none_or(says_nothing) {
+            continue;
+        }
         match kept.binary_search_by(|(id, _)| id.path.as_str().cmp(&shown)) {
             Ok(at) => {
                 if let Some((_, facts)) = kept.get_mut(at) {
                     facts.sources.extend(source);
+                    facts.problems.extend(problems);
                 }
             }
             Err(at) => {
@@ -280,6 +268,39 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
             }
         }
     }
+    kept.retain(|(_, facts)| *facts != FileFacts::default());
+}
+
+/// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
+/// only a pattern names.
+fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
+    let known: BTreeSet<&str> =
+        kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
+    let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for (id, facts) in kept {
+        for call in &facts.calls {
+            let literal = call.config_files.iter().filter(|(file, _)| !file.contains(['$', '{', '*', '%']));
+            for (file, _) in literal {
+                for (shown, os_path) in places_of(id, call.dir.as_deref(), file) {
+                    if !known.contains(shown.as_str()) && os_path.is_file() {
+                        wanted.entry(shown).or_insert(os_path);
+                    }
+                }
+            }
+        }
+    }
+    let flat = kept.iter().filter(|(_, facts)| *facts == FileFacts::default());
+    let flat: BTreeMap<&str, &FileId> = flat.map(|(id, _)| (id.path.as_str(), id)).collect();
+    let calls: Vec<Call> = kept.iter().flat_map(|(_, facts)| facts.calls.iter().cloned()).collect();
+    let paths: Vec<&str> = flat.keys().copied().collect();
+    let mut by_pattern = BTreeSet::new();
+    for path in partial::named_files(&calls, &paths) {
+        if let (Some(id), false) = (flat.get(path), wanted.contains_key(path)) {
+            wanted.insert(path.to_owned(), id.os_path.clone());
+            by_pattern.insert(path.to_owned());
+        }
+    }
+    (wanted, by_pattern)
 }
 
 /// Where a file named on a command line could be: relative to the call's directory, to the script's own, and to

@@ -85,12 +85,27 @@ pub enum Editability {
     Safe,
     /// Only reported: editing here would be undone or could be wrong. The reason is for people.
     ReportOnly(String),
+    /// Only reported: a generator wrote the whole file and writes it again. The reason is for people.
+    Generated(String),
 }
 
 impl Editability {
     /// Whether edits may be made.
     pub fn is_safe(&self) -> bool {
         matches!(self, Editability::Safe)
+    }
+
+    /// Whether a generator wrote the file.
+    pub fn is_generated(&self) -> bool {
+        matches!(self, Editability::Generated(_))
+    }
+
+    /// Why no edits may be made.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Editability::Safe => None,
+            Editability::ReportOnly(reason) | Editability::Generated(reason) => Some(reason),
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! The walk: finds files below the given paths, in parallel, with git's ignore rules. It opens directories and
 //! files and decides nothing about their content.
 //!
-//! It differs from a plain ripgrep walk in three ways, each because Terraform differs from git: hidden files are
+//! It differs from a plain ripgrep walk in four ways, each because Terraform differs from git: hidden files are
 //! seen (`.github`), a git-ignored configuration file in a visited directory is seen and marked (Terraform loads
-//! it all the same), and links to directories are noted, never followed into a loop.
+//! it all the same), what git tracks is seen whatever its ignore rules say, and links to directories are noted, never
+//! followed into a loop.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -19,6 +20,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use super::facts::FileId;
 use super::problem::{Problem, ProblemKind};
 use super::text::Place;
+use super::tracked::Repository;
 
 /// Directories that programs write for themselves: copies of what stands elsewhere, never edited by people.
 const CACHES: &[&str] = &[".git", ".terraform", ".terragrunt-cache", ".hg", ".svn", "node_modules"];
@@ -90,7 +92,7 @@ impl Progress for Silent {
 pub struct Candidate<'a> {
     dir: &'a Dir,
     name: &'a OsStr,
-    git_ignored: bool,
+    standing: Standing,
     is_link: bool,
 }
 
@@ -102,7 +104,7 @@ impl Candidate<'_> {
 
     /// Whether git ignores it.
     pub fn git_ignored(&self) -> bool {
-        self.git_ignored
+        self.standing.is_marked()
     }
 
     /// The shown path of its directory.
@@ -121,39 +123,60 @@ impl Candidate<'_> {
         let link_target = self.is_link.then(|| fs::canonicalize(&os_path).ok()).flatten();
         FileId {
             path: join(&self.dir.shown, &self.name.to_string_lossy()),
-            git_ignored: self.git_ignored,
+            git_ignored: self.git_ignored(),
             link_target: link_target.map(|target| target.to_string_lossy().into_owned()),
             os_path,
         }
     }
 
     /// Reads up to `limit` bytes into `buffer`, replacing what was there. Says whether that was all.
-    pub fn read(&self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
-        buffer.clear();
+    ///
+    /// # Errors
+    /// What the system says of opening or reading it.
+    pub fn read(&self, buffer: &mut Buffer, limit: usize) -> io::Result<bool> {
+        buffer.filled = 0;
         let file = File::open(self.os_path())?;
-        read_up_to(&file, buffer, limit)
+        buffer.read(&file, limit)
     }
 }
 
-/// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
-fn read_up_to(mut file: &File, buffer: &mut Vec<u8>, limit: usize) -> io::Result<bool> {
-    const CHUNK: usize = 64 * 1024;
-    let mut filled = 0;
-    loop {
-        if filled >= limit {
-            buffer.truncate(filled);
-            return Ok(file.read(&mut [0_u8])? == 0);
-        }
-        let want = CHUNK.max(filled).min(limit - filled);
-        buffer.resize(filled + want, 0);
-        match file.read(buffer.get_mut(filled..).unwrap_or_default()) {
-            Ok(0) => {
-                buffer.truncate(filled);
-                return Ok(true);
+/// Where files are read into, one after the other. What was allocated (and cleared) once serves all that follow.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    space: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    /// The bytes of the file that was read last.
+    pub fn bytes(&self) -> &[u8] {
+        self.space.get(..self.filled).unwrap_or_default()
+    }
+
+    /// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
+    fn read(&mut self, mut file: &File, limit: usize) -> io::Result<bool> {
+        const CHUNK: usize = 64 * 1024;
+        loop {
+            if self.filled >= limit {
+                return Ok(file.read(&mut [0_u8])? == 0);
             }
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            if self.filled == self.space.len() {
+                self.space.resize(self.filled + CHUNK.max(self.filled), 0);
+            }
+            let end = self.space.len().min(limit);
+            match file.read(self.space.get_mut(self.filled..end).unwrap_or_default()) {
+                Ok(0) => return Ok(true),
+                Ok(count) => self.filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Gives memory back that only a huge file needed.
+    pub fn shrink(&mut self) {
+        if self.space.len() > 4 * 1024 * 1024 {
+            *self = Self::default();
         }
     }
 }
@@ -165,30 +188,83 @@ struct Dir {
     /// Without links: what ignore rules are asked with.
     real: PathBuf,
     ignores: Option<Arc<Ignores>>,
+    /// The repository around it; git's ignore rules hold nowhere else.
+    repository: Option<Arc<Repository>>,
+    /// Git ignores it, and tracks something below it all the same.
+    git_ignored: bool,
     /// A link that leads out of the walk: its own files are read, its subdirectories are not.
     flat: bool,
 }
 
+impl Dir {
+    /// What ignore rules say of an entry. `.ignore` is the user's own word; what git's rules name may be tracked
+    /// all the same.
+    fn standing(&self, name: &OsStr, is_dir: bool) -> Standing {
+        let path = self.real.join(name);
+        match self.rule_for(&path, is_dir) {
+            Some(Rule::Plain) => Standing::Ignored,
+            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir)) {
+                true => Standing::Tracked { by_name: !self.git_ignored },
+                false => Standing::Ignored,
+            },
+            None => Standing::Plain,
+        }
+    }
+
+    fn rule_for(&self, path: &Path, is_dir: bool) -> Option<Rule> {
+        let rule = self.ignores.as_ref().and_then(|rules| rules.ignores(path, is_dir));
+        rule.or(self.git_ignored.then_some(Rule::Git))
+    }
+}
+
+/// What ignore rules say of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nothing.
+    Plain,
+    /// It is ignored.
+    Ignored,
+    /// Git's rules name it, or only a directory above it, and git tracks it: a rule that names it may keep it from
+    /// being added again.
+    Tracked { by_name: bool },
+}
+
+impl Standing {
+    /// Whether the file carries the mark of an ignored one.
+    fn is_marked(self) -> bool {
+        matches!(self, Standing::Ignored | Standing::Tracked { by_name: true })
+    }
+}
+
+/// Which kind of file ignores something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// `.gitignore` and git's other lists.
+    Git,
+    /// `.ignore`.
+    Plain,
+}
+
 /// Ignore rules of one directory, and of those above it.
 struct Ignores {
-    rules: Vec<Gitignore>,
+    rules: Vec<(Rule, Gitignore)>,
     parent: Option<Arc<Ignores>>,
 }
 
 impl Ignores {
-    fn ignores(&self, path: &Path, is_dir: bool) -> bool {
+    fn ignores(&self, path: &Path, is_dir: bool) -> Option<Rule> {
         let mut level = Some(self);
         while let Some(at) = level {
-            for rules in &at.rules {
+            for (rule, rules) in &at.rules {
                 match rules.matched(path, is_dir) {
-                    ignore::Match::Ignore(_) => return true,
-                    ignore::Match::Whitelist(_) => return false,
+                    ignore::Match::Ignore(_) => return Some(*rule),
+                    ignore::Match::Whitelist(_) => return None,
                     ignore::Match::None => {}
                 }
             }
             level = at.parent.as_deref();
         }
-        false
+        None
     }
 }
 
@@ -215,34 +291,27 @@ pub fn walk<T: Send>(
 ) -> Result<Walked<T>, WalkError> {
     let mut exclude = GlobSetBuilder::new();
     for glob in &options.exclude {
-        let bad = |source| WalkError::BadGlob { glob: glob.clone(), source };
+        // No shown path begins with `./`.
+        let glob = glob.trim_start_matches("./");
+        let bad = |source| WalkError::BadGlob { glob: glob.to_owned(), source };
         exclude.add(Glob::new(glob).map_err(bad)?);
         // `modules` means the directory and all below it, as in `.gitignore`.
         exclude.add(Glob::new(&format!("{}/**", glob.trim_end_matches('/'))).map_err(bad)?);
     }
     let exclude =
         exclude.build().map_err(|source| WalkError::BadGlob { glob: options.exclude.join(", "), source })?;
-    let mut starts = Vec::new();
-    for path in &options.paths {
-        let canonical = fs::canonicalize(path)
-            .map_err(|source| WalkError::NoSuchPath { path: path.display().to_string(), source })?;
-        let shown = shown_start(path);
-        if !starts.iter().any(|(have, _, _)| have == &canonical) {
-            starts.push((canonical, shown, path.clone()));
-        }
-    }
-    // A path inside another one is walked once, by the outer.
-    let all: Vec<PathBuf> = starts.iter().map(|(canonical, _, _)| canonical.clone()).collect();
-    starts.retain(|(canonical, _, _)| {
-        !all.iter().any(|other| other != canonical && canonical.starts_with(other))
-    });
+    let starts = starts(&options.paths, keep_ignored)?;
 
     let shared = Shared {
         visit,
         keep_ignored,
         exclude,
         no_ignore: options.no_ignore,
-        roots: starts.iter().map(|(canonical, shown, _)| (canonical.clone(), shown.clone())).collect(),
+        roots: starts
+            .iter()
+            .filter(|start| !start.flat)
+            .map(|start| (start.canonical.clone(), start.shown.clone()))
+            .collect(),
         progress,
         files: AtomicU64::new(0),
         kept: Mutex::new(Vec::new()),
@@ -251,24 +320,35 @@ pub fn walk<T: Send>(
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build()?;
     pool.scope(|scope| {
-        for (canonical, shown, given) in &starts {
+        for Start { canonical, shown, given, flat } in &starts {
             let shared = &shared;
             if canonical.is_dir() {
-                let ignores = if options.no_ignore { None } else { ignores_above(canonical) };
+                let root = if options.no_ignore { None } else { repository_around(canonical) };
                 let dir = Dir {
                     shown: shown.clone(),
                     os_path: given.clone(),
                     real: canonical.clone(),
-                    ignores,
-                    flat: false,
+                    ignores: root.map(|root| ignores_above(canonical, root)),
+                    repository: root.map(|root| Arc::new(Repository::new(root))),
+                    git_ignored: false,
+                    flat: *flat,
                 };
                 scope.spawn(move |scope| walk_dir(shared, scope, dir));
-            } else if let (Some(parent), Some(name)) = (given.parent(), given.file_name()) {
-                let os_path =
-                    if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_owned() };
+            } else if !canonical.is_file() {
+                no_file(shared, shown);
+            } else if let Some(name) = given.file_name() {
+                let os_path = parent_of(given);
                 let shown = super::facts::dir_of(shown).to_owned();
-                let dir = Dir { shown, real: os_path.clone(), os_path, ignores: None, flat: true };
-                visit_file(shared, &Candidate { dir: &dir, name, git_ignored: false, is_link: false });
+                let dir = Dir {
+                    shown,
+                    real: os_path.clone(),
+                    os_path,
+                    ignores: None,
+                    repository: None,
+                    git_ignored: false,
+                    flat: true,
+                };
+                visit_file(shared, &Candidate { dir: &dir, name, standing: Standing::Plain, is_link: false });
             }
         }
     });
@@ -279,6 +359,59 @@ pub fn walk<T: Send>(
     let mut problems = shared.problems.into_inner().unwrap_or_else(PoisonError::into_inner);
     problems.sort_by(|a, b| a.place.cmp(&b.place));
     Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+/// Where the walk begins.
+struct Start {
+    canonical: PathBuf,
+    shown: String,
+    given: PathBuf,
+    /// Only the directory's own files.
+    flat: bool,
+}
+
+/// The given paths, each place once. Terraform loads whole directories, so a single configuration file stands for
+/// the files of its directory: what it sets is not known without the override files beside it.
+fn starts(paths: &[PathBuf], is_configuration: &dyn Fn(&str) -> bool) -> Result<Vec<Start>, WalkError> {
+    let mut starts: Vec<Start> = Vec::new();
+    for path in paths {
+        let failed = |source| WalkError::NoSuchPath { path: path.display().to_string(), source };
+        let canonical = fs::canonicalize(path).map_err(failed)?;
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        let start = if canonical.is_file() && is_configuration(&name) {
+            let given = parent_of(path);
+            let canonical = fs::canonicalize(&given).map_err(failed)?;
+            Start { canonical, shown: shown_start(&given), given, flat: true }
+        } else {
+            Start { canonical, shown: shown_start(path), given: path.clone(), flat: false }
+        };
+        match starts.iter_mut().find(|have| have.canonical == start.canonical) {
+            Some(have) if have.flat => *have = start,
+            Some(_) => {}
+            None => starts.push(start),
+        }
+    }
+    // A path inside another one is walked once, by the outer.
+    let outer: Vec<(PathBuf, bool)> =
+        starts.iter().map(|start| (start.canonical.clone(), start.flat)).collect();
+    starts.retain(|start| {
+        !outer.iter().any(|(other, flat)| {
+            let covers = if *flat {
+                start.canonical.parent() == Some(other) && start.canonical.is_file()
+            } else {
+                start.canonical.starts_with(other)
+            };
+            *other != start.canonical && covers
+        })
+    });
+    Ok(starts)
+}
+
+fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
 }
 
 /// How a start path is shown: as given, without `./` in front or `/` behind; `.` for the current directory.
@@ -303,12 +436,12 @@ pub fn join(dir: &str, name: &str) -> String {
 
 /// Ignore rules that hold where the walk begins: git's own excludes and the files above, up to the repository's
 /// root.
-fn ignores_above(canonical: &Path) -> Option<Arc<Ignores>> {
-    let root = canonical.ancestors().find(|dir| dir.join(".git").exists())?;
+fn ignores_above(canonical: &Path, root: &Path) -> Arc<Ignores> {
     let (global, _) = Gitignore::global();
     let mut exclude = GitignoreBuilder::new(root);
     let _ = exclude.add(root.join(".git/info/exclude"));
-    let base = vec![exclude.build().unwrap_or_else(|_| Gitignore::empty()), global];
+    let exclude = exclude.build().unwrap_or_else(|_| Gitignore::empty());
+    let base = vec![(Rule::Git, exclude), (Rule::Git, global)];
     let mut level = Arc::new(Ignores { rules: base, parent: None });
     let between: Vec<&Path> = canonical.ancestors().skip(1).take_while(|dir| dir.starts_with(root)).collect();
     for dir in between.iter().rev() {
@@ -317,17 +450,22 @@ fn ignores_above(canonical: &Path) -> Option<Arc<Ignores>> {
             level = Arc::new(Ignores { rules, parent: Some(level) });
         }
     }
-    Some(level)
+    level
 }
 
-fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<Gitignore> {
+/// The root of the repository that a directory is in.
+fn repository_around(canonical: &Path) -> Option<&Path> {
+    canonical.ancestors().find(|dir| dir.join(".git").exists())
+}
+
+fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<(Rule, Gitignore)> {
     let mut rules = Vec::new();
-    for (present, name) in [(plain, ".ignore"), (git, ".gitignore")] {
+    for (present, name, rule) in [(plain, ".ignore", Rule::Plain), (git, ".gitignore", Rule::Git)] {
         if present {
             let mut builder = GitignoreBuilder::new(dir);
             // A malformed line is passed over, as git does.
             let _ = builder.add(dir.join(name));
-            rules.extend(builder.build().ok());
+            rules.extend(builder.build().ok().map(|built| (rule, built)));
         }
     }
     rules
@@ -338,10 +476,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {
-    let kind =
-        if error.raw_os_error() == Some(40) { ProblemKind::SymlinkLoop } else { ProblemKind::Unreadable };
     Problem {
-        kind,
+        kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it holds is not known"),
     }
@@ -359,20 +495,20 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
     let mut dir = dir;
     if !shared.no_ignore {
         let has = |name: &str| entries.iter().any(|(have, _)| have == name);
-        let rules = ignore_files(&dir.real, has(".gitignore"), has(".ignore"));
+        if has(".git") && dir.repository.as_ref().is_none_or(|around| !around.is_at(&dir.real)) {
+            dir.repository = Some(Arc::new(Repository::new(&dir.real)));
+        }
+        let git = dir.repository.is_some() && has(".gitignore");
+        let rules = ignore_files(&dir.real, git, has(".ignore"));
         if !rules.is_empty() {
             dir.ignores = Some(Arc::new(Ignores { rules, parent: dir.ignores.take() }));
         }
     }
     for (name, entry) in entries {
-        let ignored = |is_dir| match &dir.ignores {
-            Some(rules) => rules.ignores(&dir.real.join(&name), is_dir),
-            None => false,
-        };
         let Ok(kind) = entry.file_type() else { continue };
         if kind.is_dir() {
             let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
-            if dir.flat || known_cache || ignored(true) {
+            if dir.flat || known_cache || dir.standing(&name, true) == Standing::Ignored {
                 continue;
             }
             let shown = join(&dir.shown, &name.to_string_lossy());
@@ -380,15 +516,36 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, di
                 continue;
             }
             let real = dir.real.join(&name);
-            let child = Dir { shown, os_path: entry.path(), real, ignores: dir.ignores.clone(), flat: false };
+            let child = Dir {
+                shown,
+                os_path: entry.path(),
+                real,
+                ignores: dir.ignores.clone(),
+                repository: dir.repository.clone(),
+                git_ignored: dir.rule_for(&dir.real.join(&name), true).is_some(),
+                flat: false,
+            };
             scope.spawn(move |scope| walk_dir(shared, scope, child));
         } else if kind.is_file() {
-            let git_ignored = ignored(false);
-            visit_file(shared, &Candidate { dir: &dir, name: &name, git_ignored, is_link: false });
+            let standing = dir.standing(&name, false);
+            visit_file(shared, &Candidate { dir: &dir, name: &name, standing, is_link: false });
         } else if kind.is_symlink() {
-            visit_link(shared, scope, &dir, &name, ignored(false));
+            visit_link(shared, scope, &dir, &name, dir.standing(&name, false));
+        } else if (shared.keep_ignored)(&name.to_string_lossy()) {
+            no_file(shared, &join(&dir.shown, &name.to_string_lossy()));
         }
-        // Sockets, pipes and devices hold no configuration, and opening them could block.
+    }
+}
+
+/// Sockets, pipes and devices: opening them could block, or never end. Terraform would read one of this name.
+fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
+    if !shared.exclude.is_match(shown) {
+        lock(&shared.problems).push(Problem {
+            kind: ProblemKind::Unreadable,
+            place: Place { file: shown.to_owned(), line: 1, column: 1 },
+            message: "is a pipe, a socket or a device and is not opened; what it holds is not known"
+                .to_owned(),
+        });
     }
 }
 
@@ -397,15 +554,20 @@ fn visit_link<'s, T: Send>(
     scope: &rayon::Scope<'s>,
     dir: &Dir,
     name: &OsString,
-    git_ignored: bool,
+    standing: Standing,
 ) {
     let os_path = dir.os_path.join(name);
     let shown = join(&dir.shown, &name.to_string_lossy());
     match fs::metadata(&os_path) {
         Ok(target) if target.is_file() => {
-            visit_file(shared, &Candidate { dir, name, git_ignored, is_link: true });
+            visit_file(shared, &Candidate { dir, name, standing, is_link: true });
         }
-        Ok(target) if target.is_dir() && !git_ignored && !dir.flat && !shared.exclude.is_match(&shown) => {
+        Ok(target)
+            if target.is_dir()
+                && standing != Standing::Ignored
+                && !dir.flat
+                && !shared.exclude.is_match(&shown) =>
+        {
             let Ok(target) = fs::canonicalize(&os_path) else { return };
             match shared.roots.iter().find(|(root, _)| target.starts_with(root)) {
                 Some((root, root_shown)) => {
@@ -426,14 +588,25 @@ fn visit_link<'s, T: Send>(
                     }
                 }
                 None => {
-                    let child = Dir { shown, os_path, real: target, ignores: None, flat: true };
+                    let child = Dir {
+                        shown,
+                        os_path,
+                        real: target,
+                        ignores: None,
+                        repository: None,
+                        git_ignored: false,
+                        flat: true,
+                    };
                     scope.spawn(move |scope| walk_dir(shared, scope, child));
                 }
             }
         }
+        Ok(target) if !target.is_dir() && (shared.keep_ignored)(&name.to_string_lossy()) => {
+            no_file(shared, &shown);
+        }
         Ok(_) => {}
         // A dangling link to something that Terraform would load is a failure there, too.
-        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) => {
+        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) && !shared.exclude.is_match(&shown) => {
             lock(&shared.problems).push(unreadable(&shown, &error));
         }
         Err(_) => {}
@@ -441,7 +614,7 @@ fn visit_link<'s, T: Send>(
 }
 
 fn visit_file<T: Send>(shared: &Shared<'_, T>, candidate: &Candidate<'_>) {
-    if candidate.git_ignored && !(shared.keep_ignored)(&candidate.name()) {
+    if candidate.standing == Standing::Ignored && !(shared.keep_ignored)(&candidate.name()) {
         return;
     }
     if !shared.exclude.is_empty() {
@@ -478,9 +651,9 @@ mod tests {
     fn names(root: &Path, options: WalkOptions) -> (Vec<(String, bool)>, Walked<usize>) {
         let options = WalkOptions { paths: vec![root.to_owned()], ..options };
         let walked = walk(&options, &|name| name.ends_with(".tf"), &Silent, &|file| {
-            let mut buffer = Vec::new();
+            let mut buffer = Buffer::default();
             assert!(file.read(&mut buffer, 1 << 20).unwrap());
-            Ok(Some(buffer.len()))
+            Ok(Some(buffer.bytes().len()))
         })
         .unwrap();
         let prefix = format!("{}/", root.display());
@@ -524,6 +697,41 @@ mod tests {
     }
 
     #[test]
+    fn what_git_tracks_is_seen_in_an_ignored_directory() {
+        let root = tree(&[
+            (".git/HEAD", ""),
+            (".gitignore", "terragrunt\n*.auto.tf\n"),
+            ("a/terragrunt/deep/main.tf", ""),
+            ("a/terragrunt/run.sh", ""),
+            ("a/terragrunt/new.sh", ""),
+            ("a/terragrunt/new.tf", ""),
+            ("b/terragrunt/main.tf", ""),
+            ("x.auto.tf", ""),
+            (".ignore", "/private\n"),
+            ("private/main.tf", ""),
+        ]);
+        let tracked = ["a/terragrunt/deep/main.tf", "a/terragrunt/run.sh", "private/main.tf", "x.auto.tf"];
+        fs::write(root.path().join(".git/index"), crate::repo::tracked::tests::index(2, &tracked)).unwrap();
+        let (shown, _) = names(root.path(), WalkOptions::default());
+        let new = ("a/terragrunt/new.tf".to_owned(), true);
+        let [first, second, _, (last, _)] = tracked.map(yes);
+        assert_eq!(shown, [yes(".gitignore"), yes(".ignore"), first, new, second, (last, true)]);
+    }
+
+    #[test]
+    fn ignore_rules_hold_only_in_a_repository() {
+        let root = tree(&[
+            (".gitignore", "*.tf\n"),
+            ("a.tf", ""),
+            ("c/.git/HEAD", ""),
+            ("c/.gitignore", "*.tf\n"),
+            ("c/b.tf", ""),
+        ]);
+        let (shown, _) = names(root.path(), WalkOptions::default());
+        assert_eq!(shown, [yes(".gitignore"), yes("a.tf"), yes("c/.gitignore"), ("c/b.tf".to_owned(), true)]);
+    }
+
+    #[test]
     fn rules_above_the_start_hold_and_no_ignore_lifts_them() {
         let root =
             tree(&[(".git/HEAD", ""), (".gitignore", "/sub/out/\n"), ("sub/out/a.tf", ""), ("sub/b.tf", "")]);
@@ -550,7 +758,8 @@ mod tests {
         assert_eq!(walked.dir_links.len(), 1);
         assert!(walked.dir_links[0].0.ends_with("/b") && walked.dir_links[0].1.ends_with("/a"));
         let kinds: Vec<ProblemKind> = walked.problems.iter().map(|p| p.kind).collect();
-        assert_eq!(kinds, [ProblemKind::SymlinkLoop, ProblemKind::SymlinkLoop]);
+        // A directory that leads back hides nothing; a file that leads to itself was not read.
+        assert_eq!(kinds, [ProblemKind::SymlinkLoop, ProblemKind::Unreadable]);
         assert!(walked.kept[1].0.link_target.as_deref().unwrap().ends_with("a/main.tf"));
     }
 
@@ -569,10 +778,10 @@ mod tests {
     fn reading_stops_at_the_limit_and_says_so() {
         let root = tree(&[("f", "0123456789")]);
         let file = File::open(root.path().join("f")).unwrap();
-        let mut buffer = Vec::new();
-        assert!(!read_up_to(&file, &mut buffer, 4).unwrap());
-        assert_eq!(buffer, b"0123");
+        let mut buffer = Buffer::default();
+        assert!(!buffer.read(&file, 4).unwrap());
+        assert_eq!(buffer.bytes(), b"0123");
         let file = File::open(root.path().join("f")).unwrap();
-        assert!(read_up_to(&file, &mut Vec::new(), 10).unwrap());
+        assert!(Buffer::default().read(&file, 10).unwrap());
     }
 }

@@ -113,9 +113,14 @@ fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
             ("use_lockfile", LOCKFILE, backend.use_lockfile.unknown()),
         ];
         let mut named = false;
+        // What is set nowhere because half of the backend was not found: INCOMPLETE_BACKEND says that, once.
+        let incomplete = root.kind != RootKind::Atmos && !missing(backend).is_empty();
         for (name, names, why) in unknown {
             let Some(why) = why else { continue };
             named = true;
+            if incomplete && deciding(inventory, backend, names).is_none() {
+                continue;
+            }
             let at = place(inventory, root, backend, names);
             // `init` refuses the value: INVALID_VALUE says that, and more about it can't be known.
             if refused(inventory, &at) {
@@ -209,6 +214,25 @@ mod tests {
                 assert_eq!(found.len(), usize::from(rule.id == fires), "{} on {settings:?}", rule.id);
             }
         }
+    }
+
+    #[test]
+    fn half_a_backend_is_said_once_and_an_unknown_setting_in_it_too() {
+        let half = |settings: &[(&str, Value)]| {
+            let mut all = vec![("key", text("k"))];
+            all.extend_from_slice(settings);
+            let mut inventory = Build::new().root("a", vec![vec![block("a/main.tf", 3, &all)]]).done();
+            let backend = &mut inventory.roots[0].backends[0];
+            backend.mode = LockMode::Unknown;
+            backend.dynamodb_table = Knowable::Unknown("half of it".into());
+            backend.use_lockfile = Knowable::Unknown("half of it".into());
+            inventory
+        };
+        let inventory = half(&[]);
+        assert_eq!(at(&INCOMPLETE_BACKEND, &inventory), ["a/main.tf:3:1"]);
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory), [""; 0]);
+        let inventory = half(&[("dynamodb_table", unknown("var.t"))]);
+        assert_eq!(at(&UNRESOLVED_SETTING, &inventory), ["a/main.tf:5:3"]);
     }
 
     #[test]

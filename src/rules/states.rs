@@ -116,8 +116,17 @@ fn shared_state(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
     for ((_, bucket, key), members) in by_state(inventory) {
         let paths: BTreeSet<&str> = members.iter().map(|(root, _)| root.path.as_str()).collect();
+        // Whoever sets a prefix works in workspaces: only those with the same one meet there.
+        let mut by_prefix: BTreeMap<&String, BTreeSet<&str>> = BTreeMap::new();
+        for (root, backend) in &members {
+            if let Some(prefix) = backend.workspace_key_prefix.known() {
+                by_prefix.entry(prefix).or_default().insert(root.path.as_str());
+            }
+        }
         let mut seen = BTreeSet::new();
         for (root, backend) in members {
+            let prefix = backend.workspace_key_prefix.known().and_then(|prefix| by_prefix.get(prefix));
+            let apart = prefix.is_some_and(|sharing| sharing.len() == 1);
             let other = paths.iter().find(|path| **path != root.path);
             let (Some(other), true) = (other, seen.insert(&root.path)) else { continue };
             let message = format!(
@@ -126,9 +135,22 @@ fn shared_state(inventory: &Inventory) -> Vec<Finding> {
                 paths.len()
             );
             let help = "give each root module a key of its own";
-            findings.push(Finding {
-                help: Some(help.to_owned()),
-                ..SHARED_STATE.finding(&root.path, place(inventory, root, backend, &["key"]), message)
+            let finding =
+                SHARED_STATE.finding(&root.path, place(inventory, root, backend, &["key"]), message);
+            findings.push(if apart {
+                Finding {
+                    severity: Severity::Info,
+                    message: format!(
+                        "{}: in the default workspace only, as its `workspace_key_prefix` is its own",
+                        finding.message
+                    ),
+                    help: Some(
+                        "never apply in the default workspace, or give each a key of its own".to_owned(),
+                    ),
+                    ..finding
+                }
+            } else {
+                Finding { help: Some(help.to_owned()), ..finding }
             });
         }
     }
@@ -189,6 +211,21 @@ mod tests {
         inventory.roots[0].backends[0].engine = Engine::Terraform;
         inventory.roots[0].backends[1].engine = Engine::OpenTofu;
         assert_eq!(at(&SPLIT_LOCKING, &inventory), [""; 0]);
+    }
+
+    #[test]
+    fn a_prefix_of_its_own_leaves_only_the_default_workspace_shared() {
+        let prefix = |name: &str| ("workspace_key_prefix", text(name));
+        let said = |first: &[&str], second: &[&str]| -> Vec<(Severity, bool)> {
+            let settings = |names: &[&str]| names.iter().map(|name| prefix(name)).collect::<Vec<_>>();
+            run(&SHARED_STATE, &two(&settings(first), &settings(second)))
+                .into_iter()
+                .map(|finding| (finding.severity, finding.message.contains("in the default workspace only")))
+                .collect()
+        };
+        assert_eq!(said(&["x"], &["y"]), [(Severity::Info, true); 2]);
+        assert_eq!(said(&["x"], &["x"]), [(Severity::Medium, false); 2]);
+        assert_eq!(said(&["x"], &[]), [(Severity::Info, true), (Severity::Medium, false)]);
     }
 
     #[test]

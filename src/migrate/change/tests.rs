@@ -17,7 +17,7 @@ fn source(kind: SourceKind, syntax: Syntax, span: Span, body: Span, settings: Ve
         span,
         body,
         settings,
-        editability: Editability::Safe,
+        editability: crate::repo::source::Editability::Safe,
         label: None,
         git_ignored: false,
     }

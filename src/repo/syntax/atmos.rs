@@ -23,6 +23,9 @@ const ALIAS: &str = "a YAML anchor, alias or merge key: an edit here could chang
 const TEMPLATE: &str = "a Go template: the text is not YAML before Atmos has rendered it";
 const FUNCTION: &str = "a YAML tag: Atmos computes the value when it runs";
 const SHAPE: &str = "settings that do not stand one a line";
+/// Said of a mapping in the shape of a backend, at a place where Atmos reads none.
+pub(crate) const STRAY: &str =
+    "YAML in the shape of a backend, at a place where Atmos reads none: another program may";
 const BROKEN: &str = "the file could not be read to its end";
 
 /// Settings that are unknown where a mapping is taken over by an alias or a merge key.
@@ -201,7 +204,7 @@ impl<'a> Walk<'a> {
             if is_key {
                 open.report_only.get_or_insert(SHAPE);
             }
-        } else if is_mapping && !is_key && is_backend(&self.path(0)) {
+        } else if is_mapping && !is_key && has_shape_of_backend(&self.path(0)) {
             self.open_source(depth + 1, at);
         }
         if anchor > 0 {
@@ -227,7 +230,8 @@ impl<'a> Walk<'a> {
             || Key { name: String::new(), span: at },
             |key| Key { name: key.name.clone(), span: key.span },
         );
-        let report_only = shared.then_some(ALIAS);
+        let stray = !is_backend(&self.path(0));
+        let report_only = if stray { Some(STRAY) } else { shared.then_some(ALIAS) };
         self.open =
             Some(Open { depth, key, label, settings: Vec::new(), report_only, merged: None, opaque: None });
     }
@@ -385,6 +389,11 @@ impl<'a> Walk<'a> {
                 }
             }
         }
+        let names_lock =
+            |setting: &Setting| matches!(setting.name.as_str(), "dynamodb_table" | "use_lockfile");
+        if open.report_only == Some(STRAY) && !open.settings.iter().any(names_lock) {
+            return;
+        }
         // An object is known to be one when it ends; it stands before its parts.
         open.settings.sort_by_key(|setting| (setting.span.start, setting.name.len()));
         let mut seen = BTreeSet::new();
@@ -424,6 +433,11 @@ impl<'a> Walk<'a> {
 /// `terraform.backend.s3` and its relatives.
 fn is_backend(path: &[&str]) -> bool {
     path.split_last().is_some_and(|(last, above)| *last == "s3" && is_backend_parent(above))
+}
+
+/// The same at whatever depth: wrappers keep such a mapping under keys of their own.
+fn has_shape_of_backend(path: &[&str]) -> bool {
+    is_backend(path) || matches!(path, [.., "terraform", "backend" | "remote_state_backend", "s3"])
 }
 
 fn is_backend_parent(path: &[&str]) -> bool {

@@ -5,6 +5,7 @@
 use crate::repo::facts::Call;
 use crate::repo::text::{Span, Text};
 
+use super::dirs;
 use super::flags::{self, Around, Where};
 use super::locate::Locator;
 use super::shell::{self, Budget, Dialect, Token, Word};
@@ -245,7 +246,7 @@ impl<'a> Reader<'a> {
             "cd" | "pushd" | "chdir" | "Set-Location" | "Push-Location" => {
                 state.pushed.push(state.dir.clone());
                 match argument {
-                    Some(dir) => state.dir = Some(flags::join_dir(state.dir.as_deref(), &dir.text)),
+                    Some(dir) => state.dir = Some(dirs::join_dir(state.dir.as_deref(), &dir.text)),
                     None if words.iter().skip(skip + 1).any(|word| word.text == "-") => {
                         state.pushed.pop();
                         state.dir = state.pushed.pop().flatten();
@@ -255,7 +256,7 @@ impl<'a> Reader<'a> {
                 return false;
             }
             "WORKDIR" => {
-                state.dir = argument.map(|dir| flags::join_dir(state.dir.as_deref(), &dir.text));
+                state.dir = argument.map(|dir| dirs::join_dir(state.dir.as_deref(), &dir.text));
                 return false;
             }
             "popd" | "Pop-Location" => {
@@ -330,6 +331,7 @@ impl<'a> Reader<'a> {
     /// All calls in order, with the flags that no reader understood added as calls of their own.
     fn finish(mut self) -> Vec<Call> {
         self.rest();
+        self.calls.iter_mut().for_each(|(_, call)| flags::drop_other_backends(call));
         self.calls.sort_by_key(|(at, _)| *at);
         let has_hole = |call: &Call| {
             call.dir
@@ -390,10 +392,19 @@ fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
         return None;
     }
     let opening = rest.iter().skip(name).take_while(|byte| matches!(byte, b'"' | b'\'' | b'\\')).count();
+    let mut depth = 0usize;
     let value = rest
         .iter()
         .skip(name + opening)
         .take_while(|byte| {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth > 0 => {
+                    depth -= 1;
+                    return true;
+                }
+                _ => {}
+            }
             !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b'}' | b')')
         })
         .take(4096)

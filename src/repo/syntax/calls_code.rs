@@ -4,86 +4,11 @@
 use crate::repo::text::Span;
 
 use super::calls::{Reader, State};
+pub(crate) use super::code_style::{Style, is_for_people};
+use super::code_style::{barrier, push_expression, split_words};
+use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{Dialect, Word, heredoc_body};
-
-/// What the languages differ in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Style {
-    hash: bool,
-    slashes: bool,
-    triple: bool,
-    backtick: bool,
-    multiline: bool,
-    /// Data, not a program: an argument list there can be edited.
-    data: bool,
-}
-
-impl Style {
-    /// Python, Ruby, TOML, …
-    pub(crate) const HASH: Self =
-        Self { hash: true, slashes: false, triple: true, backtick: true, multiline: true, data: false };
-    /// JavaScript, Groovy, Go, …
-    pub(crate) const SLASHES: Self =
-        Self { hash: false, slashes: true, triple: true, backtick: true, multiline: false, data: false };
-    /// PHP.
-    pub(crate) const BOTH: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: true, multiline: false, data: false };
-    /// Terragrunt's `extra_arguments`.
-    pub(crate) const HCL: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: false, multiline: false, data: true };
-    /// JSON, and lists in YAML and Dockerfiles.
-    pub(crate) const JSON: Self =
-        Self { hash: false, slashes: false, triple: false, backtick: false, multiline: true, data: true };
-}
-
-/// Names of functions, keys and arguments whose text is for people.
-pub(crate) fn is_for_people(name: &str) -> bool {
-    matches!(
-        name.to_ascii_lowercase().as_str(),
-        "name"
-            | "description"
-            | "desc"
-            | "displayname"
-            | "label"
-            | "title"
-            | "summary"
-            | "help"
-            | "message"
-            | "msg"
-            | "print"
-            | "println"
-            | "printf"
-            | "puts"
-            | "echo"
-            | "log"
-            | "info"
-            | "warn"
-            | "warning"
-            | "error"
-            | "debug"
-            | "raise"
-            | "throw"
-            | "die"
-            | "abort"
-            | "fail"
-            | "exception"
-            | "run-name"
-            | "if"
-            | "uses"
-            | "image"
-            | "id"
-            | "comment"
-            | "comments"
-            | "group"
-            | "key"
-            | "keywords"
-            | "changelog"
-            | "stage"
-            | "documentation"
-            | "usage"
-    )
-}
 
 /// Brackets deeper than this are not told apart any more.
 const MAX_DEPTH: usize = 512;
@@ -268,8 +193,14 @@ impl Scan {
                 .flatten()
                 .any(is_for_people);
             let docstring = quote_len == 3 && gap.is_empty() && frame.has_statements() && frame.key.is_none();
+            let simple = !inside
+                .iter()
+                .any(|byte| matches!(byte, b';' | b'&' | b'|' | b'\n' | b'\\' | b'"' | b'\'' | b'`'));
             if for_people || docstring {
                 reader.silence(whole);
+            } else if frame.open == b'[' && simple && !style.data {
+                // `["terraform init", "-backend-config=…"].join(" ")`
+                frame.words.extend(split_words(bytes, content));
             } else {
                 frame.pending.push(Pending::Text(content, !plain || style.data));
             }
@@ -321,6 +252,14 @@ impl Scan {
         };
         let open = self.at + 1 + kind;
         match reader.budget.matching(reader.text.bytes(), open, self.end, pair) {
+            // `%(…)` is a string where no value stands before it, else a remainder or a format.
+            Some(end) if kind == 0 && !self.after_value(reader.text.bytes()) => {
+                let content = Span::new(open + 1, end - 1);
+                self.text(reader, Span::new(self.at, end), content, false);
+                if let Some(word) = self.top().and_then(|frame| frame.element.as_mut()) {
+                    word.quote_len = 1;
+                }
+            }
             Some(end) if kind == 1 => {
                 let content = Span::new(open + 1, end - 1);
                 if flags::may_matter(content.of(reader.text.bytes()))
@@ -332,6 +271,14 @@ impl Scan {
             }
             _ => self.at += 1,
         }
+    }
+
+    /// Whether an operand ends just before this byte.
+    fn after_value(&self, bytes: &[u8]) -> bool {
+        let before = bytes.get(self.at.saturating_sub(64)..self.at).unwrap_or_default().trim_ascii_end();
+        before.last().is_some_and(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'"' | b'\'' | b')' | b']' | b'_')
+        })
     }
 
     fn heredoc_mark(&mut self, rest: &[u8]) {
@@ -386,7 +333,7 @@ impl Scan {
         let Some(mut frame) = self.frames.pop() else { return };
         let place = frame.words.first().map(|word| word.text.clone());
         if let (b'(', "dir" | "chdir", Some(dir)) = (frame.open, frame.name.as_str(), place) {
-            let joined = flags::join_dir(frame.dir.as_deref(), &dir);
+            let joined = dirs::join_dir(frame.dir.as_deref(), &dir);
             if frame.name == "dir" {
                 self.block_dir = Some(joined);
             } else if let Some(parent) = self.top() {
@@ -452,7 +399,7 @@ impl Scan {
                     .as_deref()
                     .is_some_and(|key| matches!(key, "cwd" | "chdir" | "working_dir" | "workdir"))
                 {
-                    frame.dir = Some(flags::join_dir(None, &word.text));
+                    frame.dir = Some(dirs::join_dir(None, &word.text));
                 } else if key.is_some() && !frame.has_statements() {
                     frame.words.push(barrier(at));
                 } else {
@@ -546,18 +493,4 @@ fn run_pending(
             }
         }
     }
-}
-
-fn push_expression(word: &mut Word, expression: &[u8], at: usize) {
-    word.escaped = true;
-    word.push_as(b"${", at);
-    word.push_as(expression, at);
-    word.push_as(b"}", at);
-}
-
-/// A word that is no value of the flag before it.
-fn barrier(at: usize) -> Word {
-    let mut word = Word::at(at);
-    word.push_as(b"-", at);
-    word.finish()
 }

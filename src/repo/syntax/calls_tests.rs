@@ -307,6 +307,20 @@ def init(env):
         ]
     );
 
+    let text = "cmd = [\n  \"terraform init\",\n  %(-backend-config=\"key=#{key}\"),\n  %(-backend-config=\"dynamodb_table=locks\")\n].join(\" \")\nrun \"cd #{dir}; terraform plan -lock=false\"\n";
+    let calls = read("x.rb", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!(
+        (calls[0].subcommand.as_str(), flags(&calls[0])),
+        ("init", vec!["key?#{key}".to_owned(), "dynamodb_table=locks".to_owned()])
+    );
+    let setting = &calls[0].config_flags[1].settings[0];
+    assert_eq!(
+        (slice(text, setting.name_span), slice(text, setting.value_span)),
+        ("dynamodb_table", "locks")
+    );
+    assert_eq!((calls[1].subcommand.as_str(), calls[1].dir.as_deref()), ("plan", Some("#{dir}")));
+
     let text = "node {\n  dir('infra') {\n    sh \"\"\"\n      terraform init \\\\\n        -backend-config=\"key=${env.KEY}\" \\\\\n        -backend-config=\"bucket=b\"\n    \"\"\"\n    // sh 'terraform init -backend-config=no=no'\n    echo 'terraform init -backend-config=no=no'\n  }\n  sh 'terraform plan -lock=false'\n}\n";
     let calls = read("Jenkinsfile", text);
     assert_eq!(calls.len(), 2, "{calls:#?}");
@@ -349,6 +363,36 @@ fn formatted_words_and_variables_with_one_value() {
     let call = one("main.tf", text);
     assert_eq!(flags(&call), ["key=k"]);
     assert!(!call.config_flags[0].editability.is_safe());
+}
+
+#[test]
+fn inputs_of_an_action_that_runs_the_command() {
+    let text = "steps:\n  - uses: x/terraform-plan@v1\n    with:\n      path: infra\n      backend_config: |\n        bucket=b\n        dynamodb_table=${{ vars.TABLE }}\n      backend_config_file: prod.hcl\n# terraform\n";
+    let calls = read(".github/workflows/a.yml", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!((calls[0].dir.as_deref(), flags(&calls[0])[0].as_str()), (Some("infra"), "bucket=b"));
+    assert_eq!(flags(&calls[0])[1], "dynamodb_table?${{ vars.TABLE }}");
+    assert_eq!(slice(text, calls[0].config_flags[0].span), "bucket=b");
+    assert!(!calls[0].config_flags[0].editability.is_safe());
+    assert_eq!((calls[1].dir.as_deref(), files(&calls[1])), (Some("infra"), vec!["prod.hcl"]));
+}
+
+#[test]
+fn escapes_of_strings_around_a_command() {
+    let text = "{\"run\": \"cd infra\\nterraform init \\\\\\n  -backend-config=\\\"key=k\\\"\\nterraform plan -lock=false\"}";
+    let calls = read("x.json", text);
+    assert_eq!(calls.len(), 2, "{text} {calls:#?}");
+    assert_eq!((calls[0].dir.as_deref(), flags(&calls[0])), (Some("infra"), vec!["key=k".to_owned()]));
+    assert_eq!(slice(text, calls[0].config_flags[0].span), "-backend-config=\\\"key=k\\\"");
+    assert_eq!(slice(text, calls[0].config_flags[0].settings[0].value_span), "k");
+    assert!(calls[1].lock_false.is_some());
+
+    let text =
+        "cd infra\r\nterraform init \\\r\n  -backend-config=key=k \\\r\n  -reconfigure\r\nterraform plan\r\n";
+    let calls = read("x.sh", text);
+    assert_eq!(calls.len(), 2, "{calls:#?}");
+    assert_eq!((flags(&calls[0]), calls[0].reconfigure), (vec!["key=k".to_owned()], true));
+    assert_eq!(calls[0].dir.as_deref(), Some("infra"));
 }
 
 #[test]
@@ -423,4 +467,14 @@ fn hostile_text_costs_linear_time() {
             assert!(start.elapsed().as_secs() < 5, "{name} {part:?} took {:?}", start.elapsed());
         }
     }
+}
+
+#[test]
+fn arguments_of_another_backend_configure_no_s3_backend() {
+    let text = "terraform init -backend-config=resource_group_name=g -backend-config=key=k\n";
+    let calls = read_calls("a.sh", Text::new(text.as_bytes()));
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].config_flags, []);
+    let calls = read_calls("a.sh", Text::new(text.replace("resource_group_name", "bucket").as_bytes()));
+    assert_eq!(calls[0].config_flags.len(), 2);
 }

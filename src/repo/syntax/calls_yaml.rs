@@ -7,8 +7,9 @@ use crate::repo::text::Span;
 
 use super::calls::{Reader, State};
 use super::calls_code::{self, Style, is_for_people};
+use super::dirs;
 use super::flags::{self, Around};
-use super::shell::{Budget, Dialect};
+use super::shell::{self, Budget, Dialect, Token, Word};
 
 /// One level of indentation.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ struct Script {
     /// Items of one list run in one shell, one after the other.
     list: Option<usize>,
     is_item: bool,
+    /// Values of `-backend-config` alone, as inputs of an action that makes the command itself.
+    inputs: bool,
 }
 
 /// Reads every call of a YAML file.
@@ -48,6 +51,11 @@ pub(crate) fn read(reader: &mut Reader<'_>) {
             calls_code::read(reader, script.span, Style::JSON, Around::List, dir.as_deref());
             continue;
         }
+        if script.inputs {
+            let words = input_words(reader, script.span);
+            reader.list(&words, Around::YamlItem, dir.as_deref());
+            continue;
+        }
         let content = script.span.of(reader.text.bytes());
         let alone = script.is_item && content.starts_with(b"-") && flags::may_matter(content);
         let mut state = State::new(dir, if alone { Around::YamlItem } else { Around::Shell });
@@ -56,6 +64,24 @@ pub(crate) fn read(reader: &mut Reader<'_>) {
             shells.insert(list, state.dir);
         }
     }
+}
+
+/// One flag for each value of an action's `backend_config` or `backend_config_file` input.
+fn input_words(reader: &mut Reader<'_>, span: Span) -> Vec<Word> {
+    let dialect = Dialect { folded: true, ..Dialect::default() };
+    let bytes = reader.text.bytes();
+    let tokens = shell::tokenize(bytes, span, dialect, &mut reader.budget, &mut reader.comments);
+    let mut words = Vec::new();
+    for token in tokens {
+        let Token::Word(value) = token else { continue };
+        let mut word = Word::at(value.span.start);
+        word.push_as(b"-backend-config=", value.span.start);
+        let end = value.span.end - usize::from(value.text.ends_with(','));
+        word.push(bytes, value.span.start, end);
+        word.span.end = end;
+        words.push(word.finish());
+    }
+    words
 }
 
 /// A scope and those around it, innermost first.
@@ -146,14 +172,16 @@ impl Scan {
         while self.levels.last().is_some_and(|level| level.indent >= indent) {
             self.levels.pop();
         }
-        if matches!(
+        let is_input = self.levels.last().is_some_and(|level| level.key == "with");
+        let names_dir = matches!(
             key.as_str(),
             "working-directory" | "workingDirectory" | "working_directory" | "dir" | "TF_ROOT" | "cwd"
-        ) {
+        );
+        if names_dir || (is_input && key == "path") {
             let dir = scalar(value.of(bytes));
             let scope = self.dir_scope(&key);
             if !dir.is_empty() {
-                self.dirs.insert(scope, flags::join_dir(None, &dir));
+                self.dirs.insert(scope, dirs::join_dir(None, &dir));
             }
             return line.end;
         }
@@ -239,7 +267,8 @@ impl Scan {
         }
         let list = if is_item { self.shared_shell() } else { None };
         let scope = self.scope();
-        self.scripts.push(Script { span, dialect, flow, scope, list, is_item });
+        let inputs = matches!(key, "backend_config" | "backend_config_file");
+        self.scripts.push(Script { span, dialect, flow, scope, list, is_item, inputs });
         end
     }
 

@@ -6,6 +6,7 @@ use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Position, Span};
 
+use super::dirs::join_dir;
 use super::locate::Locator;
 use super::shell::Word;
 
@@ -125,6 +126,28 @@ fn closer(bytes: &[u8], from: usize, mark: &[u8], closes: &mut [bool; 3], which:
     }
 }
 
+/// Arguments that the S3 backend does not have, and that a call for another backend must set.
+/// Source: the schemas of `azurerm`, `http` and `pg` in Terraform 1.11.
+const OTHER_BACKENDS: &[&str] = &[
+    "resource_group_name",
+    "storage_account_name",
+    "container_name",
+    "address",
+    "lock_address",
+    "unlock_address",
+    "conn_str",
+];
+
+/// Takes away what a call gives to another backend: nothing of it is for s3, its `key` least of all.
+pub(crate) fn drop_other_backends(call: &mut Call) {
+    let other =
+        |flag: &Source| flag.settings.iter().any(|setting| OTHER_BACKENDS.contains(&setting.name.as_str()));
+    if call.config_flags.iter().any(other) {
+        call.config_flags.clear();
+        call.config_files.clear();
+    }
+}
+
 /// Reads one command. `None` when it is no call and has no flag that matters.
 pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>) -> Option<Call> {
     let tool = find_tool(words);
@@ -179,7 +202,7 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
                 }
                 ("var-file", Some(file)) => call.var_files.push(file.to_owned()),
                 ("var-file", None) => call.var_files.extend(next.map(|value| value.text.clone())),
-                ("lock", Some(value)) if is_false(value) => {
+                ("lock", Some(value)) if is_false(value) && !is_explained(word, next) => {
                     call.lock_false.get_or_insert_with(|| locator.place(word.span.start));
                 }
                 ("reconfigure", value) => call.reconfigure = !value.is_some_and(is_false),
@@ -208,6 +231,14 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
         return None;
     }
     Some(call)
+}
+
+/// Whether a flag stands in a help text: its explanation follows in a column of its own.
+fn is_explained(flag: &Word, next: Option<&Word>) -> bool {
+    let says = |next: &Word| {
+        next.span.start >= flag.span.end + 2 && next.text.starts_with(|c: char| c.is_ascii_uppercase())
+    };
+    flag.quotes == 0 && next.is_some_and(says)
 }
 
 /// The name of a flag, its one or two dashes and its value taken off.
@@ -311,7 +342,14 @@ fn backend_config(
     place: &Where<'_>,
     locator: &mut Locator<'_>,
 ) {
-    let Some(text) = word.text.get(from..) else { return };
+    let Some(mut text) = word.text.get(from..) else { return };
+    let mut from = from;
+    // Quotes inside the text are for a shell that sees it later (`%(-backend-config="key=k")`).
+    let inner = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    if let Some(inner) = inner {
+        from += 1;
+        text = inner;
+    }
     let holes = placeholders(text);
     let outside = |at: usize| !holes.iter().any(|(start, end)| (*start..*end).contains(&at));
     let Some(eq) = text.match_indices('=').map(|(at, _)| at).find(|at| outside(*at)) else {
@@ -326,6 +364,7 @@ fn backend_config(
     let name_end = origin(name.trim_end().len().saturating_sub(1)) + usize::from(!name.is_empty());
     let value_start = origin(eq) + 1;
     let value_end = match word.last_quote {
+        _ if inner.is_some() => origin(text.len().saturating_sub(1)) + usize::from(!value.is_empty()),
         Some(open) if open < value_start => word.span.end.saturating_sub(word.quote_len),
         _ => word.span.end,
     };
@@ -387,7 +426,7 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
     let reason = if place == Around::Code {
         "the flag stands in program code"
     } else if place == Around::YamlItem {
-        "each argument is a YAML list item of its own"
+        "each argument is a YAML item of its own"
     } else if word.escaped
         || word.quotes > 1
         || word.quote_len > 1
@@ -402,90 +441,4 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
         return Editability::Safe;
     };
     Editability::ReportOnly(reason.to_owned())
-}
-
-/// Variables by which scripts and CI systems name the repository's root or the script's own directory.
-const BASE_DIRS: &[&str] = &[
-    "${{ github.workspace }}",
-    "${{github.workspace}}",
-    "$GITHUB_WORKSPACE",
-    "${GITHUB_WORKSPACE}",
-    "$CI_PROJECT_DIR",
-    "${CI_PROJECT_DIR}",
-    "$(System.DefaultWorkingDirectory)",
-    "$(Build.SourcesDirectory)",
-    "$BITBUCKET_CLONE_DIR",
-    "$CODEBUILD_SRC_DIR",
-    "${CODEBUILD_SRC_DIR}",
-    "${WORKSPACE}",
-    "$WORKSPACE",
-    "${env.WORKSPACE}",
-    "$PWD",
-    "${PWD}",
-    "$(pwd)",
-    "$(PWD)",
-    "$(CURDIR)",
-    "${CURDIR}",
-    "$(git rev-parse --show-toplevel)",
-    "$SCRIPT_DIR",
-    "${SCRIPT_DIR}",
-    "$SCRIPTDIR",
-    "${SCRIPTDIR}",
-    "$(dirname \"$0\")",
-    "$(dirname $0)",
-    "$(dirname \"${BASH_SOURCE[0]}\")",
-    "$(dirname ${BASH_SOURCE[0]})",
-    "$(dirname \"${0}\")",
-    "${0%/*}",
-    "${BASH_SOURCE%/*}",
-    "$PSScriptRoot",
-    "$(dirname \"$BASH_SOURCE\")",
-    "{{justfile_directory()}}",
-    "{{ justfile_directory() }}",
-    "{{.ROOT_DIR}}",
-    "{{.TASKFILE_DIR}}",
-    "$BUILDKITE_BUILD_CHECKOUT_PATH",
-    "$(ROOT_DIR)",
-];
-
-/// What follows a known base directory (`$GITHUB_WORKSPACE/infra` → `infra`); `None` when there is none.
-pub(crate) fn strip_base(path: &str) -> Option<&str> {
-    BASE_DIRS.iter().find_map(|prefix| {
-        let rest = path.strip_prefix(prefix)?;
-        (rest.is_empty() || rest.starts_with(['/', '\\'])).then(|| rest.trim_start_matches(['/', '\\']))
-    })
-}
-
-/// `dir` seen from `base`; an absolute one, or one that begins with a known base directory, replaces it.
-pub(crate) fn join_dir(base: Option<&str>, dir: &str) -> String {
-    let dir = dir.trim();
-    if let Some(rest) = strip_base(dir) {
-        return clean_path(rest);
-    }
-    match base {
-        Some(base) if !dir.starts_with(['/', '~', '$']) => clean_path(&format!("{base}/{dir}")),
-        _ => clean_path(dir),
-    }
-}
-
-/// A path without `.`, empty parts, and `x/..`; `.` when nothing is left. Blanks inside placeholders stay.
-pub(crate) fn clean_path(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    let path = path.replace('\\', "/");
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            part => parts.push(part),
-        }
-    }
-    match (absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
-    }
 }

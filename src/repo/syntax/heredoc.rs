@@ -23,6 +23,8 @@ struct Region {
     target: Option<String>,
 }
 
+const LOCK_SETTINGS: [&str; 3] = ["dynamodb_table", "lock_table", "use_lockfile"];
+
 const WHY_UNKNOWN: &str = "the script fills it in when it runs";
 
 /// Backend text in a script, a CI file or program code, by position. Files that Terraform or Terragrunt read
@@ -30,9 +32,7 @@ const WHY_UNKNOWN: &str = "the script fills it in when it runs";
 pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) {
     let Some(language) = language(file) else { return Default::default() };
     let bytes = text.bytes();
-    let names_table = [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"]
-        .iter()
-        .any(|name| memchr::memmem::find(bytes, name).is_some());
+    let names_table = LOCK_SETTINGS.iter().any(|name| memchr::memmem::find(bytes, name.as_bytes()).is_some());
     let hits = fragment::hits(text);
     // Terragrunt's own files are read whole by their own reader.
     if (hits.is_empty() && !names_table) || language == Language::Code(super::calls_code::Style::HCL) {
@@ -51,9 +51,16 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
     reader.pieces(&hits);
     if !matches!(language, Language::Code(_)) || names_table {
         reader.lines();
+        reader.paragraphs(&regions);
     }
     reader.sources.sort_by_key(|source| source.span);
     (reader.sources, reader.problems)
+}
+
+fn names_lock(bytes: &[u8]) -> bool {
+    [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"]
+        .iter()
+        .any(|name| memchr::memmem::find(bytes, name).is_some())
 }
 
 struct Reader<'a> {
@@ -93,6 +100,9 @@ impl Reader<'_> {
                     && named.get_or_insert_with(|| config_names(file, text)).iter().any(|name| name == base);
                 if is_well_known(target) || is_named {
                     self.flat(region, target);
+                } else if base.starts_with(['$', '%', '{']) {
+                    // Only a run can tell the file's name: what is written says what it is.
+                    self.shaped(region, target);
                 }
                 continue;
             }
@@ -120,6 +130,17 @@ impl Reader<'_> {
                 }
                 self.keep(source);
             }
+        }
+    }
+
+    /// A flat file whose own text has the shape of backend-config, and names a lock.
+    fn shaped(&mut self, region: &Region, target: &str) {
+        let (settings, error) = hcl::settings(self.text, region.body);
+        if error.is_none()
+            && names_lock(region.body.of(self.text.bytes()))
+            && hcl::has_backend_shape(&settings)
+        {
+            self.flat(region, target);
         }
     }
 
@@ -200,7 +221,7 @@ impl Reader<'_> {
     fn lines(&mut self) {
         let bytes = self.text.bytes();
         let mut last = None;
-        let names = aho_corasick::AhoCorasick::new(["dynamodb_table", "lock_table", "use_lockfile"]);
+        let names = aho_corasick::AhoCorasick::new(LOCK_SETTINGS);
         let Ok(names) = names else { return };
         for found in names.find_iter(bytes) {
             let at = found.start();
@@ -225,6 +246,15 @@ impl Reader<'_> {
                     setting.value.as_text().is_none_or(|text| !text.contains(['*', '[', '\\', '^']))
                 });
             }
+            // `lock_table=$(…)` is a variable of the script; and text that names no value changes nothing.
+            source.settings.retain(|setting| {
+                LOCK_SETTINGS.contains(&setting.name.as_str())
+                    && (setting.span.start > start || bytes.get(setting.name_span.end) != Some(&b'='))
+            });
+            let in_place = memchr::memmem::find(content, b"sed -i").is_some();
+            if source.settings.is_empty() && !in_place {
+                continue;
+            }
             source.editability = Editability::ReportOnly(
                 if sed {
                     "the script rewrites the setting with sed"
@@ -235,6 +265,68 @@ impl Reader<'_> {
             );
             self.keep(source);
         }
+    }
+
+    /// Settings that stand in a region without a backend block of their own: Terragrunt's `remote_state`, Atmos
+    /// stacks, flat files, whatever the file's name will be.
+    fn paragraphs(&mut self, regions: &[Region]) {
+        let bytes = self.text.bytes();
+        let names = aho_corasick::AhoCorasick::new(["dynamodb_table", "lock_table", "use_lockfile"]);
+        let Ok(names) = names else { return };
+        for found in names.find_iter(bytes) {
+            let at = found.start();
+            let line = self.text.line_span(at);
+            if self.is_covered(at) || !sets_lock(line.of(bytes)) || fragment::is_commented(bytes, at) {
+                continue;
+            }
+            let after = regions.partition_point(|region| region.body.start <= at);
+            let mut around = regions.iter().take(after).rev();
+            let Some(region) = around.find(|region| region.body.end > at) else { continue };
+            let mut source = self.loose(paragraph(bytes, region.body, line));
+            let names: Vec<&str> = source.settings.iter().map(|setting| setting.name.as_str()).collect();
+            if !["bucket", "key", "region"].iter().any(|name| names.contains(name)) {
+                continue;
+            }
+            if let Some(first) = source.settings.first() {
+                source.place = self.locator.place(first.span.start);
+            }
+            fragment::mark_placeholders(&mut source.settings, WHY_UNKNOWN);
+            source.kind = SourceKind::Heredoc;
+            source.label.clone_from(&region.target);
+            source.editability =
+                Editability::ReportOnly("a script writes these settings into a file of its own".to_owned());
+            self.keep(source);
+        }
+    }
+}
+
+/// The lines around one, as far as they are indented as deep (or blank): the body of its block, in HCL and YAML.
+fn paragraph(bytes: &[u8], within: Span, line: Span) -> Span {
+    let indent = |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let depth = indent(line.of(bytes));
+    let belongs = |line: &[u8]| line.trim_ascii().is_empty() || indent(line) >= depth;
+    let above = Span::new(within.start, line.start.max(within.start)).of(bytes);
+    let up: usize =
+        above.split_inclusive(|byte| *byte == b'\n').rev().take_while(|l| belongs(l)).map(<[u8]>::len).sum();
+    let below = Span::new(line.end.min(within.end), within.end).of(bytes);
+    let down: usize =
+        below.split_inclusive(|byte| *byte == b'\n').take_while(|l| belongs(l)).map(<[u8]>::len).sum();
+    Span::new(line.start.max(within.start) - up, (line.end.min(within.end) + down).min(within.end))
+}
+
+/// Whether a line is `NAME = VALUE` or `NAME: VALUE` for a lock setting, and not a sentence.
+fn sets_lock(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let line = line.strip_prefix(b"\"").unwrap_or(line);
+    let name = [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"];
+    let Some(rest) = name.iter().find_map(|name| line.strip_prefix(*name)) else { return false };
+    let rest = rest.strip_prefix(b"\"").unwrap_or(rest).trim_ascii_start();
+    let Some((b'=' | b':', value)) = rest.split_first() else { return false };
+    let value = value.trim_ascii();
+    match value.first() {
+        None | Some(b'=') => false,
+        Some(b'"' | b'\'') => true,
+        Some(_) => !value.contains(&b' ') || value.contains(&b'{'),
     }
 }
 

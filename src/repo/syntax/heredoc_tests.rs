@@ -73,6 +73,19 @@ fn flat_files_by_name_or_by_call() {
 }
 
 #[test]
+fn a_flat_file_under_a_variable_name_is_known_by_its_shape() {
+    let text = "cat > \"$CONFIG_FILE\" <<EOF\nbucket = \"${BUCKET}\"\nkey = \"a.tfstate\"\ndynamodb_table = \"locks\"\nEOF\n";
+    let source = one("bootstrap.sh", text);
+    assert_eq!(source.label.as_deref(), Some("$CONFIG_FILE"));
+    assert_eq!(settings(text, &source), ["bucket?\"${BUCKET}\"", "key=a.tfstate", "dynamodb_table=locks"]);
+    assert_eq!(source.editability, Editability::Safe);
+    // Another program's settings among them, or a file that is no backend-config: told, and not edited.
+    for other in [text.replace("key =", "colour ="), text.replace("$CONFIG_FILE", "notes.ini")] {
+        assert!(!one("bootstrap.sh", &other).editability.is_safe(), "{other}");
+    }
+}
+
+#[test]
 fn pieces_printed_and_lines_rewritten() {
     let text = "echo \"terraform {\" > b.tf\necho \"  backend \\\"s3\\\" {\" >> b.tf\necho \"    dynamodb_table = \\\"locks\\\"\" >> b.tf\necho \"    key = \\\"$KEY\\\"\" >> b.tf\necho \"  }\" >> b.tf\nsed -i 's/dynamodb_table *= \".*\"/use_lockfile = true/' main.tf\n# sed 's/dynamodb_table/x/'\nprintf 'use_lockfile = true\\n' >> backend.hcl\necho \"terraform init -backend-config=dynamodb_table=x\"\n";
     let sources = read("x.sh", text);
@@ -137,6 +150,7 @@ fn what_is_no_backend() {
         ("x.sh", "cat <<EOF\n# backend \"s3\" {\n# }\nEOF\n"),
         ("README.md", "```\nbackend \"s3\" {\n}\n```\n"),
         ("main.tf", "terraform {\n  backend \"s3\" {\n  }\n}\n"),
+        ("x.sh", "lock_table=$(grep x | sed 's/a/b/')\necho \"old dynamodb_table found\"\n"),
         ("x.sh", "aws dynamodb create-table --table-name dynamodb_table\n"),
     ] {
         assert_eq!(read(file, text), [], "{file} {text}");
@@ -186,4 +200,22 @@ fn hostile_text_costs_linear_time() {
             assert!(start.elapsed().as_secs() < 5, "{name} {part:?} {:?}", start.elapsed());
         }
     }
+}
+
+#[test]
+fn settings_without_a_backend_block_in_written_text() {
+    let python = "ROOT = '''# Root\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket         = \"${local.id}-states\"\n    dynamodb_table = \"locks\"\n  }\n}\n'''\n";
+    let source = one("generate.py", python);
+    assert_eq!(source.kind, SourceKind::Heredoc);
+    assert_eq!(source.place.line, 5);
+    assert_eq!(settings(python, &source), ["bucket?${local.id}-states", "dynamodb_table=locks"]);
+    assert!(!source.editability.is_safe());
+
+    let yaml = "cat > stack.yaml <<EOF\nterraform:\n  backend:\n    s3:\n      bucket: \"b\"\n\n      # Locks\n      dynamodb_table: \"t\"\nvars:\n  region: x\nEOF\n";
+    let source = one("new.sh", yaml);
+    assert_eq!(settings(yaml, &source), ["bucket=b", "dynamodb_table=t"]);
+
+    // A sentence about a setting, and a table of another kind of program.
+    assert_eq!(read("doc.py", "X = '''\nbucket: the bucket\ndynamodb_table: name of the table\n'''\n"), []);
+    assert_eq!(read("app.py", "X = '''\ndynamodb_table: orders\n'''\n"), []);
 }

@@ -253,7 +253,7 @@ impl<'a> Reader<'a> {
             Err(WrongType) => self.wrong_type(whole.start, "A backend's configuration"),
         }
         let editability = if let Some(reason) = &self.report_only {
-            Editability::ReportOnly(reason.clone())
+            Editability::Generated(reason.clone())
         } else if self.duplicates(&settings) {
             Editability::ReportOnly("an argument stands twice: Terraform refuses it".to_owned())
         } else if body.as_object().is_none() {

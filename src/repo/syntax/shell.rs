@@ -3,36 +3,7 @@
 
 use crate::repo::text::Span;
 
-/// One word of a command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Word {
-    /// First to last byte, quotes included.
-    pub span: Span,
-    /// The text with quotes and escapes undone; placeholders stay as written, bytes that are not UTF-8 are `?`.
-    pub text: String,
-    /// The bytes of `text` while the word is being read.
-    raw: Vec<u8>,
-    /// For each byte of `text`, where it stands in the file.
-    pub origin: Vec<usize>,
-    /// Where the last quoted part opens, when the word ends with its closing quote.
-    pub last_quote: Option<usize>,
-    /// How many bytes that closing quote takes (two for `\"` inside a string).
-    pub quote_len: usize,
-    /// Number of quoted parts.
-    pub quotes: usize,
-    /// Whether a backslash (or its like) stands in it.
-    pub escaped: bool,
-    /// Contents of `$(…)` and backticks: command lines of their own.
-    pub substitutions: Vec<Span>,
-}
-
-impl Word {
-    /// What the last quoted part holds, without its quotes.
-    pub(crate) fn quoted(&self) -> Option<Span> {
-        let open = self.last_quote?;
-        Some(Span::new(open + self.quote_len, self.span.end.saturating_sub(self.quote_len)))
-    }
-}
+pub(crate) use super::word::{Budget, Word};
 
 /// A piece of shell text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,65 +35,6 @@ pub(crate) struct Dialect {
     pub literal: bool,
     /// A comment line between continued lines does not end the command (Dockerfile).
     pub docker: bool,
-}
-
-/// What searching ahead may cost in a whole file, so that unclosed brackets cannot make it quadratic.
-#[derive(Debug)]
-pub(crate) struct Budget(usize);
-
-impl Budget {
-    /// A budget for a file of `len` bytes.
-    pub(crate) fn new(len: usize) -> Self {
-        Self(len.saturating_mul(16).saturating_add(4096))
-    }
-
-    /// Pays for looking at some bytes; `false` when nothing is left.
-    pub(crate) fn spend(&mut self, bytes: usize) -> bool {
-        let enough = self.0 >= bytes;
-        self.0 = self.0.saturating_sub(bytes);
-        enough
-    }
-
-    /// Where `needle` ends, searched from `from` up to `end`.
-    pub(crate) fn find(&mut self, bytes: &[u8], from: usize, end: usize, needle: &[u8]) -> Option<usize> {
-        let hay = bytes.get(from..end)?;
-        let found = memchr::memmem::find(hay, needle);
-        let cost = found.map_or(hay.len(), |at| at + needle.len());
-        if !self.spend(cost) {
-            return None;
-        }
-        found.map(|at| from + at + needle.len())
-    }
-
-    /// One past the bracket that closes the one at `open`.
-    pub(crate) fn matching(
-        &mut self,
-        bytes: &[u8],
-        open: usize,
-        end: usize,
-        pair: (u8, u8),
-    ) -> Option<usize> {
-        let mut depth = 0usize;
-        let mut at = open;
-        while at < end {
-            let byte = *bytes.get(at)?;
-            if !self.spend(1) {
-                return None;
-            }
-            if byte == b'\\' {
-                at += 1;
-            } else if byte == pair.0 {
-                depth += 1;
-            } else if byte == pair.1 {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
-            at += 1;
-        }
-        None
-    }
 }
 
 /// Splits the text of `span` into tokens; `comments` receives the spans of comments.
@@ -218,7 +130,7 @@ impl Scanner<'_> {
                     self.finish_word();
                     self.at += 1;
                 }
-                b'#' if self.word.is_none() => self.comment(),
+                b'#' if self.word.is_none() && !self.is_interpolation() => self.comment(),
                 b'\\' => self.backslash(),
                 b'`' if self.dialect.powershell => self.escape(),
                 b'^' if self.dialect.batch => self.escape(),
@@ -226,7 +138,7 @@ impl Scanner<'_> {
                 b'\'' if !self.dialect.batch => self.quote(b"'", 0),
                 b'"' => self.quote(b"\"", 1),
                 b'$' if self.peek(1) == Some(b'\'') && self.word.is_none() => self.at += 1,
-                b'$' | b'{' => {
+                b'$' | b'{' | b'#' => {
                     let to = self.placeholder().unwrap_or(self.at + 1);
                     self.take(to);
                 }
@@ -245,6 +157,11 @@ impl Scanner<'_> {
             }
         }
         self.finish_word();
+    }
+
+    /// Whether `#{…}` of the program around this text stands here, not a comment.
+    fn is_interpolation(&self) -> bool {
+        self.dialect.literal && self.peek(1) == Some(b'{')
     }
 
     /// Whether an `&` here belongs to a redirection (`2>&1`).
@@ -294,14 +211,16 @@ impl Scanner<'_> {
             }
             return;
         }
+        if self.starts(b"\\\\\\n") {
+            self.at += 4; // an escaped backslash, and an escaped newline: the shell sees a continued line
+            return;
+        }
         match (self.peek(1), self.peek(2)) {
             (Some(b'"'), _) => self.quote(b"\\\"", 2),
-            (Some(b'\\'), Some(b'\n')) => self.at += 3,
-            (Some(b'\\'), Some(b'\\')) => {
+            (Some(b'\\'), _) => {
                 self.at += 1;
                 self.escape();
             }
-            (Some(b'\\'), Some(b'n')) => self.at += 4,
             (Some(b'n'), _) => self.emit(Token::Newline, 2),
             (Some(b't'), _) => {
                 self.finish_word();
@@ -399,7 +318,7 @@ impl Scanner<'_> {
         if rest.starts_with(b"${{") || rest.starts_with(b"{{") {
             return self.budget.find(self.bytes, self.at + 2, line, b"}}");
         }
-        if rest.starts_with(b"${") {
+        if rest.starts_with(b"${") || (rest.starts_with(b"#{") && self.dialect.literal) {
             return self.budget.matching(self.bytes, self.at + 1, line, (b'{', b'}'));
         }
         if rest.starts_with(b"$(") {
@@ -466,47 +385,4 @@ pub(crate) fn heredoc_body(
         line += len;
     }
     None
-}
-
-impl Word {
-    /// A word without any byte yet.
-    pub(crate) fn at(at: usize) -> Self {
-        Word {
-            span: Span::new(at, at),
-            text: String::new(),
-            raw: Vec::new(),
-            origin: Vec::new(),
-            last_quote: None,
-            quote_len: 1,
-            quotes: 0,
-            escaped: false,
-            substitutions: Vec::new(),
-        }
-    }
-
-    /// Adds bytes of the file, one origin for each.
-    pub(crate) fn push(&mut self, bytes: &[u8], from: usize, to: usize) {
-        if let Some(part) = bytes.get(from..to) {
-            self.raw.extend_from_slice(part);
-            self.origin.extend(from..to);
-        }
-    }
-
-    /// Adds bytes that stand for something at `at`.
-    pub(crate) fn push_as(&mut self, text: &[u8], at: usize) {
-        self.raw.extend_from_slice(text);
-        self.origin.extend(std::iter::repeat_n(at, text.len()));
-    }
-
-    /// Makes `text` from the bytes; the number of bytes stays, so that `origin` holds.
-    pub(crate) fn finish(mut self) -> Self {
-        self.text = String::from_utf8(std::mem::take(&mut self.raw)).unwrap_or_else(|error| {
-            error
-                .into_bytes()
-                .iter()
-                .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
-                .collect()
-        });
-        self
-    }
 }

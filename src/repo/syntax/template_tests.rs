@@ -33,7 +33,7 @@ fn settings(source: &Source) -> Vec<String> {
 fn reason(source: &Source) -> &str {
     match &source.editability {
         Editability::Safe => "",
-        Editability::ReportOnly(reason) => reason,
+        Editability::ReportOnly(reason) | Editability::Generated(reason) => reason,
     }
 }
 

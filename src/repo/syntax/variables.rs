@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::repo::facts::Call;
 
-use super::flags::{join_dir, placeholders};
+use super::dirs::join_dir;
+use super::flags::placeholders;
 
 /// Name to value; `None` for a variable with more than one value, or with one that only a run can tell.
 #[derive(Debug, Default)]

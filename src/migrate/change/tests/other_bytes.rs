@@ -195,9 +195,9 @@ fn flags() {
 fn refusals_say_why() {
     let text = "dynamodb_table = \"t\"\n";
     let mut read = flat(text);
-    read.editability = Editability::ReportOnly("a copy".into());
+    read.editability = crate::repo::source::Editability::ReportOnly("a copy".into());
     assert_eq!(try_change(text, &read, &dual()), Err(Refusal::ReportOnly("a copy".into())));
-    read.editability = Editability::Safe;
+    read.editability = crate::repo::source::Editability::Safe;
     read.syntax = Syntax::Other;
     assert_eq!(try_change(text, &read, &dual()), Err(Refusal::Syntax));
     let set = |text: &str| {

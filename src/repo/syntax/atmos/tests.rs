@@ -117,7 +117,7 @@ fn near_misses_are_no_sources() {
         "terraform:\n  backend:\n    gcs:\n      dynamodb_table: s3\n",
         "terraform:\n  backend_type: s3\n  backends:\n    s3:\n      dynamodb_table: t\n",
         "terraform:\n  - backend:\n      s3:\n        dynamodb_table: t\n",
-        "x:\n  terraform:\n    backend:\n      s3:\n        dynamodb_table: t\n",
+        "x:\n  y:\n    backend:\n      s3:\n        dynamodb_table: t\n",
         "components:\n  helmfile:\n    a:\n      backend:\n        s3:\n          dynamodb_table: t\n",
         "components:\n  terraform:\n    base_path: backend/s3\n",
         "# terraform:\n#   backend:\n#     s3:\n#       dynamodb_table: t\na: b\n",
@@ -263,4 +263,15 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_shape_of_a_backend_elsewhere_is_told_when_it_names_a_lock() {
+    let yaml = "components:\n  terraform:\n    vpc:\n      settings:\n        terraform:\n          backend:\n            s3:\n              bucket: b\n              dynamodb_table: t\n";
+    let [source] = sources(yaml).try_into().unwrap();
+    assert_eq!(named(&source), [("bucket", text("b")), ("dynamodb_table", text("t"))]);
+    assert_eq!(source.label.as_deref(), Some("components.terraform.vpc.settings.terraform.backend.s3"));
+    assert_eq!(source.editability, Editability::ReportOnly(STRAY.to_owned()));
+    assert_eq!(sources(&yaml.replace("dynamodb_table", "region")), []);
+    assert_eq!(sources(&yaml.replace("terraform:\n          backend", "other:\n          backend")), []);
 }

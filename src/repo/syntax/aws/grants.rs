@@ -116,8 +116,9 @@ fn allowing(effect: &Node, sid: &Node, actions: &Node, resources: &Node) -> Opti
     })
 }
 
-/// What one document's statements mean for locks.
-pub(super) fn judge(document: &Document, known_tables: &[String]) -> Vec<Found> {
+/// What one document's statements mean for locks: what matters by itself, and item actions on other tables.
+pub(super) fn judge(document: &Document) -> (Vec<Found>, Vec<Found>) {
+    let mut others = Vec::new();
     let mut found = Vec::new();
     let locks = Covered::by(document);
     for statement in document {
@@ -125,17 +126,21 @@ pub(super) fn judge(document: &Document, known_tables: &[String]) -> Vec<Found> 
             allows_any(statement, &["dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"]);
         let on_object = allows_any(statement, &["s3:GetObject", "s3:PutObject"]);
         for (resource, offset) in &statement.resources {
-            let kind = if on_table && is_lock_table(resource, &statement.sid, known_tables) {
+            let kind = if on_table && is_lock_table(resource, &statement.sid) {
                 GrantKind::LockTable
             } else if on_object && resource.ends_with(".tfstate") && !locks.has(resource) {
                 GrantKind::StateWithoutLock
+            } else if on_table && could_be_table(resource) {
+                let kind = GrantKind::LockTable;
+                others.push(Found { kind, resource: resource.clone(), offset: *offset });
+                continue;
             } else {
                 continue;
             };
             found.push(Found { kind, resource: resource.clone(), offset: *offset });
         }
     }
-    found
+    (found, others)
 }
 
 /// Whether a statement names an action that admits one of these, wildcards and letter case as IAM takes them.
@@ -192,23 +197,30 @@ fn canonical(resource: &str) -> String {
     bare.replace(".arn}", "}").replace(".id}", "}").replace(".bucket}", "}")
 }
 
-fn is_lock_table(resource: &str, sid: &str, known_tables: &[String]) -> bool {
-    if resource.contains(":s3:::") || resource.contains("aws_s3_bucket") || resource.contains(":kms:") {
+fn could_be_table(resource: &str) -> bool {
+    !(resource.contains(":s3:::") || resource.contains("aws_s3_bucket") || resource.contains(":kms:"))
+}
+
+/// Whether a resource names one of these tables (names or addresses), as a word of its own.
+pub(super) fn names_table(resource: &str, tables: &BTreeSet<String>) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    tables.iter().filter(|table| !table.is_empty()).any(|table| {
+        resource.match_indices(table.as_str()).any(|(at, _)| {
+            let before = resource.get(..at).and_then(|head| head.chars().next_back());
+            let after = resource.get(at + table.len()..).and_then(|tail| tail.chars().next());
+            !before.is_some_and(is_name) && !after.is_some_and(is_name)
+        })
+    })
+}
+
+fn is_lock_table(resource: &str, sid: &str) -> bool {
+    if !could_be_table(resource) {
         return false;
     }
-    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let known = known_tables.iter().any(|table| {
-        !table.is_empty()
-            && resource.match_indices(table.as_str()).any(|(at, _)| {
-                let before = resource.get(..at).and_then(|head| head.chars().next_back());
-                let after = resource.get(at + table.len()..).and_then(|tail| tail.chars().next());
-                !before.is_some_and(is_name) && !after.is_some_and(is_name)
-            })
-    });
     // Behind `table/` stands the name; the account and region before it say nothing.
     let name = resource.rsplit_once("table/").map_or(resource, |(_, name)| name);
     let speaks_of_tables = resource.contains("dynamodb") || resource == "*";
-    known || speaks_of_locks(name) || (speaks_of_tables && speaks_of_locks(sid))
+    speaks_of_locks(name) || (speaks_of_tables && speaks_of_locks(sid))
 }
 
 /// Whether a name speaks of locks or of Terraform state.

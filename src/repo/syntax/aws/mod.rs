@@ -11,6 +11,8 @@ mod node;
 mod tables;
 mod tokens;
 
+use std::collections::BTreeSet;
+
 use super::positions::Positions;
 use crate::repo::facts::{Grant, LockTable};
 use crate::repo::text::{Span, Text};
@@ -70,20 +72,20 @@ pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
         .collect()
 }
 
-/// IAM statements of a file that matter to locks, in order of position.
+/// IAM statements of a file, in order of position: those that matter to locks by what they say, and those on
+/// tables of which only another file can tell ([`names_table`]).
 ///
-/// [`LockTable`](crate::repo::facts::GrantKind::LockTable): an allowed `dynamodb:` item action on a table that
-/// is one of `known_tables` (names or addresses) or whose name, or the statement's id, speaks of locks or of
-/// Terraform state.
+/// [`LockTable`](crate::repo::facts::GrantKind::LockTable): an allowed `dynamodb:` item action on a table whose
+/// name, or the statement's id, speaks of locks or of Terraform state.
 ///
 /// [`StateWithoutLock`](crate::repo::facts::GrantKind::StateWithoutLock): `s3:GetObject` or `s3:PutObject` on a
 /// resource that ends in `.tfstate`, where the same document does not allow Get, Put and Delete on that key with
 /// `.tflock` behind it.
-pub fn read_grants(file: &str, text: Text<'_>, known_tables: &[String]) -> Vec<Grant> {
-    let Some(written) = written(file) else { return Vec::new() };
+pub fn read_grants(file: &str, text: Text<'_>) -> (Vec<Grant>, Vec<Grant>) {
+    let Some(written) = written(file) else { return Default::default() };
     let bytes = text.bytes();
     if !mentions(bytes, &["dynamodb:", "DynamoDB:", ".tfstate"]) {
-        return Vec::new();
+        return Default::default();
     }
     let documents = match written {
         Written::Hcl => grants::hcl(bytes),
@@ -92,18 +94,27 @@ pub fn read_grants(file: &str, text: Text<'_>, known_tables: &[String]) -> Vec<G
         }
         Written::Yaml => node::yaml(bytes).iter().flat_map(grants::documents).collect(),
     };
-    let mut found: Vec<_> = documents.iter().flat_map(|doc| grants::judge(doc, known_tables)).collect();
-    found.sort_by_key(|grant| (grant.offset, grant.kind));
-    found.dedup();
+    let (found, others): (Vec<_>, Vec<_>) = documents.iter().map(grants::judge).unzip();
     let positions = Positions::new(text);
-    found
-        .into_iter()
-        .map(|grant| Grant {
-            kind: grant.kind,
-            resource: crate::repo::setting::without_credentials(grant.resource),
-            place: positions.place(file, grant.offset),
-        })
-        .collect()
+    let in_order = |found: Vec<Vec<grants::Found>>| {
+        let mut found: Vec<grants::Found> = found.into_iter().flatten().collect();
+        found.sort_by_key(|grant| (grant.offset, grant.kind));
+        found.dedup();
+        found
+            .into_iter()
+            .map(|grant| Grant {
+                kind: grant.kind,
+                resource: crate::repo::setting::without_credentials(grant.resource),
+                place: positions.place(file, grant.offset),
+            })
+            .collect()
+    };
+    (in_order(found), in_order(others))
+}
+
+/// Whether a grant's resource names one of these tables (names or addresses).
+pub fn names_table(grant: &Grant, tables: &BTreeSet<String>) -> bool {
+    grants::names_table(&grant.resource, tables)
 }
 
 #[cfg(test)]

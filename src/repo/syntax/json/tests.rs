@@ -196,7 +196,7 @@ fn cdktf_output_is_only_reported() {
     );
     assert_eq!(facts.generated_by.as_deref(), Some("cdktf"));
     assert!(
-        matches!(&facts.backends[0].source.editability, Editability::ReportOnly(why) if why.contains("synth"))
+        matches!(&facts.backends[0].source.editability, Editability::Generated(why) if why.contains("synth"))
     );
     // Near misses: a comment of another shape, or metadata elsewhere.
     for json in

@@ -1,0 +1,119 @@
+//! What a file's path says about it: backend-config, automation, test, and the part of the tree it is for.
+
+use super::facts::dir_of;
+
+/// Whether a file's name says that it is backend-config.
+pub fn is_well_known(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let Some((stem, extension)) = name.rsplit_once('.') else { return false };
+    match extension {
+        "tfbackend" | "backend" => true,
+        "hcl" | "tfvars" => {
+            stem == "backend"
+                || stem.ends_with(".backend")
+                || stem.starts_with("backend.")
+                || stem.ends_with("-backend")
+                || stem.ends_with("_backend")
+                || stem.starts_with("backend-")
+                || stem.starts_with("backend_")
+        }
+        "conf" | "config" | "cfg" | "properties" => stem.starts_with("backend") || stem.ends_with("backend"),
+        _ => false,
+    }
+}
+
+/// Whether a file is run by machines: CI pipelines and what they are made of.
+pub fn is_automation(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    let dirs = [
+        ".github/",
+        ".gitlab/",
+        ".circleci/",
+        ".buildkite/",
+        ".azure-pipelines/",
+        ".semaphore/",
+        ".woodpecker/",
+    ];
+    let names = [
+        ".gitlab-ci",
+        "jenkinsfile",
+        "azure-pipelines",
+        "buildspec",
+        "bitbucket-pipelines",
+        "atlantis",
+        "cloudbuild",
+        ".drone",
+        ".travis",
+        "appveyor",
+        "codefresh",
+        "buildkite",
+        "pipeline",
+    ];
+    dirs.iter().any(|dir| path.starts_with(dir) || path.contains(&format!("/{dir}")))
+        || names.iter().any(|start| name.starts_with(start))
+        || name.ends_with(".gitlab-ci.yml")
+        || name == "action.yml"
+        || name == "action.yaml"
+}
+
+/// Whether a file tests the scripts around it: what it passes to commands configures nothing.
+pub(crate) fn is_test(path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or(name);
+    let in_dir = dir.split('/').any(|part| {
+        matches!(part, "test" | "tests" | "spec" | "specs" | "__tests__" | "testdata" | "fixtures")
+    });
+    in_dir
+        || stem.ends_with("_test")
+        || stem.ends_with("_spec")
+        || stem.starts_with("test_")
+        || name.contains(".test.")
+}
+
+/// Directories from which a path in a script may be meant, likeliest first: CI runs at the top, scripts in their own
+/// directory or somewhere above it.
+pub(crate) fn bases(file: &str) -> impl Iterator<Item = &str> {
+    let top = is_automation(file).then_some(".");
+    let own =
+        std::iter::successors(Some(dir_of(file)), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
+    top.into_iter().chain(own.take(32))
+}
+
+/// The part of the tree that a script is for: its directory, or the one around `scripts`, `bin` and the like.
+pub(crate) fn reach(file: &str) -> &str {
+    let mut dir = dir_of(file);
+    for _ in 0..32 {
+        let name = dir.rsplit_once('/').map_or(dir, |(_, name)| name);
+        let helper = matches!(
+            name,
+            "scripts"
+                | "script"
+                | "bin"
+                | "ci"
+                | "cd"
+                | "tools"
+                | "tool"
+                | "hack"
+                | "lib"
+                | "build"
+                | "util"
+                | "utils"
+                | "workflows"
+                | "actions"
+                | "tasks"
+                | "pipelines"
+                | "make"
+                | "deploy"
+                | "jenkins"
+                | "jenkinsfiles"
+                | "Jenkinsfiles"
+        ) || (name.starts_with('.') && name.len() > 1)
+            || dir.contains("/.github/")
+            || dir.starts_with(".github/");
+        if !helper || dir == "." {
+            return dir;
+        }
+        dir = dir_of(dir);
+    }
+    dir
+}
