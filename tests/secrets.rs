@@ -94,8 +94,9 @@ fn no_secret_reaches_any_output() {
             .unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         for place in ["hcl", "expression", "json", "partial", "flags", "grunt", "broken"] {
-            // The annotations of GitHub only name what needs doing.
-            assert!(said.contains(place), "{format} says nothing of {place}:\n{said}");
+            // CSV has rows for effective backends alone.
+            let expected = place != "broken" || format != "csv";
+            assert!(said.contains(place) || !expected, "{format} says nothing of {place}:\n{said}");
         }
         let seen: Vec<&str> = said.lines().filter(|line| line.contains(SECRET)).collect();
         assert!(seen.is_empty(), "{format}:\n{}", seen.join("\n"));
