@@ -185,12 +185,25 @@ impl<'a> Work<'a> {
                     continue;
                 }
             };
-            for (root, captures) in targets {
-                if call.config_files.is_empty() && call.subcommand != "init" {
+            if call.config_files.is_empty() && call.subcommand != "init" {
+                for (root, _) in targets {
                     loose.entry(root).or_default().extend(self.flags_of(call));
-                } else {
-                    made.entry(root).or_default().extend(self.combinations(file, call, root, &captures));
                 }
+                continue;
+            }
+            let mut here: Vec<(usize, Vec<Choice>)> = targets
+                .into_iter()
+                .map(|(root, captures)| (root, self.combinations(file, call, root, &captures)))
+                .collect();
+            // `-chdir=apps/$app -backend-config=dev.tfbackend`: it runs in those that have the file.
+            let literal =
+                call.config_files.iter().all(|(written, _)| !written.contains(['$', '{', '%', '<']));
+            let found = |choices: &Vec<Choice>| choices.iter().any(|choice| choice.missing.is_empty());
+            if literal && here.iter().any(|(_, choices)| found(choices)) {
+                here.retain(|(_, choices)| found(choices));
+            }
+            for (root, choices) in here {
+                made.entry(root).or_default().extend(choices);
             }
         }
         for (root, mut choices) in made {

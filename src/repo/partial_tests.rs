@@ -229,3 +229,18 @@ fn the_same_words_in_several_scripts_are_one_choice_where_nothing_is_edited() {
     let (_, result) = repo(&["a"], &[], &[("bin/one.sh", shell), ("bin/two.sh", shell)]);
     assert_eq!(labels(&result, "a"), ["dynamodb_table=locks", "dynamodb_table=locks"]);
 }
+
+#[test]
+fn a_command_for_many_directories_runs_in_those_that_have_its_file() {
+    let shell = "terraform -chdir=\"apps/$app\" init -backend-config=dev.tfbackend\n";
+    let (_, result) = repo(
+        &["apps/a", "apps/b"],
+        &["apps/a/dev.tfbackend", "apps/b/prod.tfbackend"],
+        &[("bin/init.sh", shell)],
+    );
+    assert_eq!(labels(&result, "apps/a"), ["apps/a/dev.tfbackend"]);
+    assert_eq!(labels(&result, "apps/b"), ["apps/b/prod.tfbackend"]);
+    // Where nobody has it, it is missing.
+    let (_, result) = repo(&["apps/a", "apps/b"], &[], &[("bin/init.sh", shell)]);
+    assert_eq!(labels(&result, "apps/a"), ["?dev.tfbackend"]);
+}

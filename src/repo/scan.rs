@@ -70,6 +70,14 @@ impl Collected {
         merge::inventory(&facts, &self.owners, self.engine)
     }
 
+    /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.files.iter().flat_map(|(_, facts)| {
+            let handed = facts.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            facts.calls.iter().chain(handed)
+        })
+    }
+
     /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
     /// stay unread: an edit never makes one.
     pub fn with_bytes(&self, changed: &BTreeMap<String, Vec<u8>>) -> Self {
@@ -114,6 +122,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     read_named_config_files(&mut walked.kept);
+    show_link_targets(&mut walked.kept);
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
@@ -153,6 +162,28 @@ fn repo_prefix(paths: &[PathBuf]) -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let root = here.ancestors().find(|dir| dir.join(".git").exists())?;
     Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
+}
+
+/// Links to files that the walk found, too, name them by their shown path: an edit is made there, once.
+fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
+    let targets: BTreeSet<PathBuf> =
+        kept.iter().filter_map(|(id, _)| id.link_target.as_ref().map(PathBuf::from)).collect();
+    if targets.is_empty() {
+        return;
+    }
+    let names: BTreeSet<_> = targets.iter().filter_map(|target| target.file_name()).collect();
+    let real = |id: &FileId| {
+        let named =
+            id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
+        let path = named.then(|| fs::canonicalize(&id.os_path).ok()).flatten()?;
+        Some((path, id.path.clone()))
+    };
+    let shown: BTreeMap<PathBuf, String> = kept.iter().filter_map(|(id, _)| real(id)).collect();
+    for (id, _) in kept {
+        if let Some(found) = id.link_target.as_ref().and_then(|target| shown.get(Path::new(target))) {
+            id.link_target = Some(found.clone());
+        }
+    }
 }
 
 /// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.

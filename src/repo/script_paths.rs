@@ -105,6 +105,8 @@ pub(crate) fn reach(file: &str) -> &str {
                 | "make"
                 | "deploy"
                 | "jenkins"
+                | "jenkinsfiles"
+                | "Jenkinsfiles"
         ) || (name.starts_with('.') && name.len() > 1)
             || dir.contains("/.github/")
             || dir.starts_with(".github/");

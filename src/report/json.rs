@@ -67,7 +67,7 @@ pub fn schema() -> Schema {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::path::Path;
 
     use serde_json::{Value, json};
@@ -149,7 +149,7 @@ mod tests {
     }
 
     /// The first place where `value` is not what `schema` says. Knows the keywords that our schema uses.
-    fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
+    pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {
         if let Some(name) = schema["$ref"].as_str() {
             let target = root.pointer(name.trim_start_matches('#')).unwrap_or(&Value::Null);
             assert!(target.is_object(), "{name} leads nowhere");

@@ -331,6 +331,7 @@ impl<'a> Reader<'a> {
     /// All calls in order, with the flags that no reader understood added as calls of their own.
     fn finish(mut self) -> Vec<Call> {
         self.rest();
+        self.calls.iter_mut().for_each(|(_, call)| flags::drop_other_backends(call));
         self.calls.sort_by_key(|(at, _)| *at);
         let has_hole = |call: &Call| {
             call.dir

@@ -468,3 +468,13 @@ fn hostile_text_costs_linear_time() {
         }
     }
 }
+
+#[test]
+fn arguments_of_another_backend_configure_no_s3_backend() {
+    let text = "terraform init -backend-config=resource_group_name=g -backend-config=key=k\n";
+    let calls = read_calls("a.sh", Text::new(text.as_bytes()));
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].config_flags, []);
+    let calls = read_calls("a.sh", Text::new(text.replace("resource_group_name", "bucket").as_bytes()));
+    assert_eq!(calls[0].config_flags.len(), 2);
+}

@@ -126,6 +126,28 @@ fn closer(bytes: &[u8], from: usize, mark: &[u8], closes: &mut [bool; 3], which:
     }
 }
 
+/// Arguments that the S3 backend does not have, and that a call for another backend must set.
+/// Source: the schemas of `azurerm`, `http` and `pg` in Terraform 1.11.
+const OTHER_BACKENDS: &[&str] = &[
+    "resource_group_name",
+    "storage_account_name",
+    "container_name",
+    "address",
+    "lock_address",
+    "unlock_address",
+    "conn_str",
+];
+
+/// Takes away what a call gives to another backend: nothing of it is for s3, its `key` least of all.
+pub(crate) fn drop_other_backends(call: &mut Call) {
+    let other =
+        |flag: &Source| flag.settings.iter().any(|setting| OTHER_BACKENDS.contains(&setting.name.as_str()));
+    if call.config_flags.iter().any(other) {
+        call.config_flags.clear();
+        call.config_files.clear();
+    }
+}
+
 /// Reads one command. `None` when it is no call and has no flag that matters.
 pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>) -> Option<Call> {
     let tool = find_tool(words);

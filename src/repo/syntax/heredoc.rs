@@ -57,6 +57,12 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
     (reader.sources, reader.problems)
 }
 
+fn names_lock(bytes: &[u8]) -> bool {
+    [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"]
+        .iter()
+        .any(|name| memchr::memmem::find(bytes, name).is_some())
+}
+
 struct Reader<'a> {
     file: &'a str,
     text: Text<'a>,
@@ -130,10 +136,10 @@ impl Reader<'_> {
     /// A flat file whose own text has the shape of backend-config, and names a lock.
     fn shaped(&mut self, region: &Region, target: &str) {
         let (settings, error) = hcl::settings(self.text, region.body);
-        let names_lock = ["dynamodb_table", "lock_table", "use_lockfile"]
-            .iter()
-            .any(|lock| settings.iter().any(|setting| setting.name == *lock));
-        if error.is_none() && names_lock && hcl::has_backend_shape(&settings) {
+        if error.is_none()
+            && names_lock(region.body.of(self.text.bytes()))
+            && hcl::has_backend_shape(&settings)
+        {
             self.flat(region, target);
         }
     }

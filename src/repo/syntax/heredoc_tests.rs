@@ -78,9 +78,11 @@ fn a_flat_file_under_a_variable_name_is_known_by_its_shape() {
     let source = one("bootstrap.sh", text);
     assert_eq!(source.label.as_deref(), Some("$CONFIG_FILE"));
     assert_eq!(settings(text, &source), ["bucket?\"${BUCKET}\"", "key=a.tfstate", "dynamodb_table=locks"]);
-    // Another file's settings, and no file that a variable names.
-    assert_eq!(read("a.sh", &text.replace("key =", "colour =")), []);
-    assert_eq!(read("a.sh", &text.replace("$CONFIG_FILE", "notes.ini")), []);
+    assert_eq!(source.editability, Editability::Safe);
+    // Another program's settings among them, or a file that is no backend-config: told, and not edited.
+    for other in [text.replace("key =", "colour ="), text.replace("$CONFIG_FILE", "notes.ini")] {
+        assert!(!one("bootstrap.sh", &other).editability.is_safe(), "{other}");
+    }
 }
 
 #[test]
