@@ -6,6 +6,7 @@ mod explain;
 mod fail_on;
 mod failure;
 mod man;
+mod migrate;
 mod output;
 mod progress;
 mod scan;
@@ -30,6 +31,7 @@ const WELCOME: &str = "\
 Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own lockfile.
 
   lockshift scan          what every root module here really uses
+  lockshift migrate       edits towards the lockfile: `--phase dual` first
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";
@@ -48,6 +50,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Scan(scan::Args),
+    Migrate(migrate::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -58,7 +61,7 @@ enum Command {
 enum Outcome {
     /// All was read, and nothing reaches `--fail-on`.
     Clean,
-    /// Findings reach it.
+    /// Findings reach it; changes are pending, or refused.
     Findings,
     /// Something could not be read or judged.
     Unjudged,
@@ -99,6 +102,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let ran = match command {
         Command::Scan(args) => scan::run(&args, terminal),
+        Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -93,9 +93,14 @@ impl Terminal {
 
 /// Writes the result to stdout, or to the file that `--output` names.
 pub(super) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
+    write_bytes(text.as_bytes(), file)
+}
+
+/// [`write`] for what need not be UTF-8: a diff has the bytes of its files.
+pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = file else {
         let mut stdout = io::stdout().lock();
-        return match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Failure::new(format!("could not write the result: {error}")))
             }
@@ -103,7 +108,7 @@ pub(super) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
             _ => Ok(()),
         };
     };
-    std::fs::write(path, text).map_err(|error| {
+    std::fs::write(path, bytes).map_err(|error| {
         Failure::new(format!("could not write {}: {error}", path.display()))
             .help("`--output` takes a file in a directory that exists")
     })

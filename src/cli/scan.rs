@@ -125,7 +125,7 @@ impl From<Engine> for inventory::Engine {
 
 /// Scans, judges, reports.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
-    let config = load_config(args)?;
+    let config = load_config(args.config.as_deref())?;
     let options = ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
@@ -192,8 +192,8 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<St
 }
 
 /// The file that `--config` names, or the one that holds for the current directory.
-fn load_config(args: &Args) -> Result<Config, Failure> {
-    let Some(path) = &args.config else {
+pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
+    let Some(path) = file else {
         let found = Config::load(Path::new(".")).map_err(|error| Failure::new(error.to_string()))?;
         return Ok(found.unwrap_or_default());
     };
@@ -209,7 +209,7 @@ fn load_config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-fn could_not_walk(error: &ScanError) -> Failure {
+pub(super) fn could_not_walk(error: &ScanError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         ScanError::NoSuchPath { .. } => failure.help("paths are relative to the current directory"),
@@ -221,7 +221,7 @@ fn could_not_walk(error: &ScanError) -> Failure {
 }
 
 /// Whether scanning found nothing at all, neither something to say nor something that it could not read.
-fn is_empty(inventory: &Inventory) -> bool {
+pub(super) fn is_empty(inventory: &Inventory) -> bool {
     inventory.roots.is_empty()
         && inventory.readers.is_empty()
         && inventory.unattributed.is_empty()
@@ -234,7 +234,7 @@ fn is_empty(inventory: &Inventory) -> bool {
 
 /// Whether there is any configuration below the paths. Only asked when scanning found nothing: a directory without a
 /// single file of ours is a wrong path or an empty checkout, and must not pass for clean.
-fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> {
+pub(super) fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> {
     let here = || vec![PathBuf::from(".")];
     let options = WalkOptions {
         paths: if options.paths.is_empty() { here() } else { options.paths.clone() },

@@ -1,13 +1,38 @@
 //! Edits as data: planned, proven, and only then written. May know repo and finding.
+//!
+//! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
+//! ([`change`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
+//! [`write`] alone, git by [`git`] and [`commit`], other programs by [`forge`].
 
 pub mod align;
 pub mod change;
+pub mod commit;
+pub mod diff;
+mod draft;
 pub mod edit;
+pub mod evidence;
 mod flag_change;
 mod fmt_lines;
+pub mod forge;
+pub mod gate;
+pub mod git;
+pub mod group;
 mod insert;
 mod item;
+mod judge;
+mod manual;
+pub mod options;
 pub mod phase;
 pub mod plan;
+pub mod planner;
+mod proof;
+pub mod reinit;
 mod remove;
+mod required_version;
 mod spell;
+pub mod states;
+mod together;
+mod units;
+mod verify;
+mod want;
+pub mod write;

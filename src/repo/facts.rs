@@ -126,6 +126,8 @@ pub struct TerragruntFacts {
     pub other_generates: Vec<String>,
     /// `extra_arguments` blocks that hand `-backend-config`, `-lock=false` and the like to Terraform.
     pub extra_arguments: Vec<Call>,
+    /// Files that a `remote_state` or `generate` writes over whatever stands there, by where its source begins.
+    pub written: BTreeMap<usize, String>,
     /// The whole text of expressions that only a unit can resolve, by where their value begins in the file. An
     /// expression for `backend` itself stands under the first byte of its `remote_state`.
     pub expressions: BTreeMap<usize, String>,

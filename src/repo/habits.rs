@@ -6,6 +6,7 @@ use super::facts::{Call, dir_of};
 use super::inventory::{Habit, HabitKind, SharedVarFile};
 use super::merge::resolve;
 use super::script_paths::{is_automation, is_test};
+use super::text::Place;
 
 /// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;
 /// as written where neither does.
@@ -56,15 +57,18 @@ pub(crate) fn habits(calls: &[Call]) -> Vec<Habit> {
         if is_test(&call.place.file) {
             continue;
         }
+        let mut add = |kind, place: &Place| {
+            habits.push(Habit { kind, place: place.clone(), dir: call.dir.clone() });
+        };
         if let Some(place) = &call.lock_false {
-            habits.push(Habit { kind: HabitKind::LockFalse, place: place.clone() });
+            add(HabitKind::LockFalse, place);
         }
         let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
         if bare && is_automation(&call.place.file) {
-            habits.push(Habit { kind: HabitKind::InitWithoutReconfigure, place: call.place.clone() });
+            add(HabitKind::InitWithoutReconfigure, &call.place);
         }
         if call.subcommand == "force-unlock" {
-            habits.push(Habit { kind: HabitKind::ForceUnlock, place: call.place.clone() });
+            add(HabitKind::ForceUnlock, &call.place);
         }
     }
     habits.sort_by(|a, b| (&a.place, a.kind).cmp(&(&b.place, b.kind)));

@@ -353,6 +353,9 @@ pub struct Habit {
     pub kind: HabitKind,
     /// Where.
     pub place: Place,
+    /// The directory that the command runs in, as far as its text tells (see [`super::facts::Call::dir`]).
+    #[serde(skip)]
+    pub dir: Option<String>,
 }
 
 /// Kinds of [`Habit`].

@@ -201,10 +201,10 @@ impl<'a> Builder<'a> {
         dirs: &BTreeMap<String, DirView>,
         units: &[Unit],
     ) -> BTreeMap<String, Vec<Choice>> {
-        let filled = filled(units);
+        let filled = self.filled(dirs, units);
         let mut roots = Vec::new();
         for (path, view) in dirs {
-            if filled.contains(path.as_str()) && !self.is_complete(view) {
+            if filled.takes(path, self.is_complete(view)) {
                 continue;
             }
             let Some((_, winner)) = view.views().into_iter().next() else { continue };
@@ -253,12 +253,12 @@ impl<'a> Builder<'a> {
         units: &[Unit],
     ) {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
-        let filled = filled(units);
+        let filled = self.filled(dirs, units);
         let no_scope = Scope::default();
         for (path, view) in dirs {
             let mut backends = Vec::new();
             let own = choices.get(path).map_or(&[][..], Vec::as_slice);
-            if filled.contains(path.as_str()) && !self.is_complete(view) {
+            if filled.takes(path, self.is_complete(view)) {
                 continue;
             }
             let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
@@ -332,7 +332,58 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// A unit that gives no backend fills none.
+    fn filled(&self, dirs: &BTreeMap<String, DirView>, units: &[Unit]) -> Filled {
+        let written = self.written();
+        let mut filled = Filled::default();
+        for unit in units {
+            if unit.sources.is_empty() && unit.unknown.is_none() && unit.other_backend.is_none() {
+                continue;
+            }
+            for dir in std::iter::once(&unit.path).chain(&unit.local_source) {
+                filled.dirs.insert(dir.clone());
+                if dirs.get(dir).is_some_and(|view| self.is_overwritten(view, unit, &written)) {
+                    filled.overwritten.insert(dir.clone());
+                }
+            }
+        }
+        filled
+    }
+
+    /// The file that each Terragrunt source is written to, by the source's global index.
+    fn written(&self) -> BTreeMap<usize, &'a str> {
+        let by_place: BTreeMap<(&str, usize), &'a str> = self
+            .facts
+            .files
+            .iter()
+            .filter_map(|(id, file)| Some((id, file.terragrunt.as_ref()?)))
+            .flat_map(|(id, file)| {
+                file.written.iter().map(|(at, name)| ((id.path.as_str(), *at), name.as_str()))
+            })
+            .collect();
+        let file_of = |index: &usize| {
+            let source = self.inventory.sources.get(*index)?;
+            let name = by_place.get(&(source.place.file.as_str(), source.span.start))?;
+            Some((*index, *name))
+        };
+        self.terragrunt_sources.iter().filter_map(file_of).collect()
+    }
+
+    /// Whether a unit writes the file in which a directory's backend block stands.
+    fn is_overwritten(&self, view: &DirView, unit: &Unit, written: &BTreeMap<usize, &str>) -> bool {
+        let names = unit.sources.iter().filter_map(|index| {
+            let name = written.get(self.terragrunt_sources.get(*index)?)?;
+            Some(name.trim_start_matches("./"))
+        });
+        let names: BTreeSet<&str> = names.collect();
+        view.views().iter().any(|(_, winner)| {
+            let block = winner.s3.and_then(|index| self.inventory.sources.get(index));
+            block.is_some_and(|block| names.contains(block.place.file.rsplit('/').next().unwrap_or_default()))
+        })
+    }
+
     fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView>, units: Vec<Unit>) {
+        let written = self.written();
         for unit in units {
             if unit.other_backend.is_some() || (unit.sources.is_empty() && unit.unknown.is_none()) {
                 continue;
@@ -348,13 +399,18 @@ impl<'a> Builder<'a> {
             });
             // Source: Terragrunt copies the unit's own files over the module that it downloads.
             let own = std::iter::once(unit.path.as_str()).chain(unit.local_source.as_deref());
-            let block = own
-                .filter(|_| !generated)
-                .find_map(|dir| dirs.get(dir)?.views().first().and_then(|(_, winner)| winner.s3));
+            let views: Vec<&DirView> = own.filter_map(|dir| dirs.get(dir)).collect();
+            let (hidden, views): (Vec<&DirView>, Vec<&DirView>) =
+                views.into_iter().partition(|view| self.is_overwritten(view, &unit, &written));
+            let block_of = |view: &DirView| view.views().first().and_then(|(_, winner)| winner.s3);
+            let block = views.into_iter().filter(|_| !generated).find_map(block_of);
+            let hidden: BTreeSet<usize> = hidden.into_iter().filter_map(block_of).collect();
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
-            self.accounted.extend(all.iter().chain(&shadowed));
-            let backend =
+            self.accounted.extend(all.iter().chain(&shadowed).chain(&hidden));
+            let mut backend =
                 terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
+            let hidden: Vec<usize> = hidden.into_iter().collect();
+            backend.sources.extend(root_module::source_refs(&self.inventory.sources, &[], &hidden));
             self.refuse_invalid(&all, &Scope::default());
             let view = dirs.get(&unit.path);
             let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
@@ -596,17 +652,19 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Directories whose backend block Terragrunt units fill: no root modules of their own. A unit that gives no
-/// backend fills none.
-fn filled(units: &[Unit]) -> BTreeSet<&str> {
-    let gives =
-        |unit: &&Unit| !unit.sources.is_empty() || unit.unknown.is_some() || unit.other_backend.is_some();
-    units
-        .iter()
-        .filter(gives)
-        .flat_map(|unit| [unit.local_source.as_deref(), Some(unit.path.as_str())])
-        .flatten()
-        .collect()
+/// Directories whose backend block is the business of Terragrunt units: no root modules of their own.
+#[derive(Default)]
+struct Filled {
+    /// Units give what a block lacks.
+    dirs: BTreeSet<String>,
+    /// Units write the block's file anew, whatever it says.
+    overwritten: BTreeSet<String>,
+}
+
+impl Filled {
+    fn takes(&self, dir: &str, is_complete: bool) -> bool {
+        self.overwritten.contains(dir) || (self.dirs.contains(dir) && !is_complete)
+    }
 }
 
 #[cfg(test)]
@@ -658,6 +716,30 @@ mod tests {
         let inventory = inventory_of(&[("a/main.tf", EMPTY), ("a/terragrunt.hcl", "# later\n")]);
         assert_eq!(modes(&inventory), [("a", LockMode::Unknown)]);
         assert_eq!(inventory.unattributed, []);
+    }
+
+    #[test]
+    fn a_file_that_the_unit_writes_anew_says_nothing() {
+        let copy = "# Generated by Terragrunt. Sig: nIlQXj57tbuaRZEa\nterraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+        let unit = |if_exists: &str| {
+            format!(
+                "remote_state {{\n  backend = \"s3\"\n  generate = {{\n    path = \"backend.tf\"\n    if_exists = \"{if_exists}\"\n  }}\n  config = {{\n    bucket = \"b\"\n    key = \"k\"\n    use_lockfile = true\n  }}\n}}\n"
+            )
+        };
+        let overwrites = unit("overwrite_terragrunt");
+        let inventory = inventory_of(&[("a/backend.tf", copy), ("a/terragrunt.hcl", &overwrites)]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Lockfile)]);
+        assert_eq!(inventory.unattributed, []);
+        let sources = inventory.roots[0].backends[0].sources.iter();
+        let told: Vec<(&str, bool)> = sources.map(|at| (at.file.as_str(), at.shadowed)).collect();
+        assert_eq!(told, [("a/terragrunt.hcl", false), ("a/backend.tf", true)]);
+
+        // Elsewhere the copy counts.
+        let inventory = inventory_of(&[("a/other.tf", copy), ("a/terragrunt.hcl", &overwrites)]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Dynamodb), ("a", LockMode::Dual)]);
+        let skips = unit("skip");
+        let inventory = inventory_of(&[("a/backend.tf", copy), ("a/terragrunt.hcl", &skips)]);
+        assert_eq!(modes(&inventory), [("a", LockMode::Dynamodb), ("a", LockMode::Dual)]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::owners::{self, Owners};
 use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
-use super::root_module::is_module_file;
+use super::root_module::{is_module_file, is_override_file};
 use super::shown::Home;
 use super::source::Source;
 use super::syntax::expression::Scope;
@@ -70,6 +70,14 @@ impl Collected {
         merge::inventory(&facts, &self.owners, self.engine)
     }
 
+    /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.files.iter().flat_map(|(_, facts)| {
+            let handed = facts.terragrunt.iter().flat_map(|file| &file.extra_arguments);
+            facts.calls.iter().chain(handed)
+        })
+    }
+
     /// The same repository with other bytes in some of its files, by shown path. Files that were not read before
     /// stay unread: an edit never makes one.
     pub fn with_bytes(&self, changed: &BTreeMap<String, Vec<u8>>) -> Self {
@@ -114,6 +122,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     read_named_config_files(&mut walked.kept);
+    show_link_targets(&mut walked.kept);
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
@@ -153,6 +162,28 @@ fn repo_prefix(paths: &[PathBuf]) -> Option<String> {
     let here = std::env::current_dir().ok()?;
     let root = here.ancestors().find(|dir| dir.join(".git").exists())?;
     Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
+}
+
+/// Links to files that the walk found, too, name them by their shown path: an edit is made there, once.
+fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
+    let targets: BTreeSet<PathBuf> =
+        kept.iter().filter_map(|(id, _)| id.link_target.as_ref().map(PathBuf::from)).collect();
+    if targets.is_empty() {
+        return;
+    }
+    let names: BTreeSet<_> = targets.iter().filter_map(|target| target.file_name()).collect();
+    let real = |id: &FileId| {
+        let named =
+            id.link_target.is_none() && id.os_path.file_name().is_some_and(|name| names.contains(name));
+        let path = named.then(|| fs::canonicalize(&id.os_path).ok()).flatten()?;
+        Some((path, id.path.clone()))
+    };
+    let shown: BTreeMap<PathBuf, String> = kept.iter().filter_map(|(id, _)| real(id)).collect();
+    for (id, _) in kept {
+        if let Some(found) = id.link_target.as_ref().and_then(|target| shown.get(Path::new(target))) {
+            id.link_target = Some(found.clone());
+        }
+    }
 }
 
 /// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.
@@ -312,12 +343,35 @@ fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
 }
 
 fn read_scope(file: &Path) -> Scope {
-    let mut names = module_files(file.parent().unwrap_or(Path::new(".")));
+    let dir = file.parent().unwrap_or(Path::new("."));
+    let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut names = module_files(dir);
+    // Only OpenTofu takes variables in a backend: what its files hide does not count. Overrides come last.
+    let all: Vec<String> = names.iter().map(|path| name_of(path)).collect();
     names.retain(|path| path.extension().is_none_or(|end| end != "json"));
-    names.sort();
+    names.retain(|path| {
+        let name = name_of(path);
+        name.strip_suffix(".tf").is_none_or(|stem| !all.contains(&format!("{stem}.tofu")))
+    });
+    names.sort_by_key(|path| (is_override_file(&name_of(path)), name_of(path)));
     let bytes: Vec<Vec<u8>> = names.iter().flat_map(fs::read).collect();
     let texts: Vec<Text<'_>> = bytes.iter().map(|bytes| Text::new(bytes)).collect();
-    hcl::scope_of(&texts)
+    let given: Vec<Vec<u8>> = automatic_var_files(dir).iter().flat_map(fs::read).collect();
+    let given: Vec<Text<'_>> = given.iter().map(|bytes| Text::new(bytes)).collect();
+    hcl::scope_of(&texts, &given)
+}
+
+/// Files of values that are read without being named, in the order in which later ones win. Source: "Assigning
+/// values to root module variables" in the documentation of Terraform and OpenTofu.
+fn automatic_var_files(dir: &Path) -> Vec<PathBuf> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let named = |name: &str| name == "terraform.tfvars" || name == "terraform.tfvars.json";
+    names.retain(|name| named(name) || name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"));
+    names.sort_by_key(|name| (!named(name), name.clone()));
+    names.iter().map(|name| dir.join(name)).filter(|path| path.is_file()).collect()
 }
 
 /// The repository's CODEOWNERS, in the places where GitHub and GitLab look.

@@ -181,11 +181,17 @@ fn strays<'a>(report: &ScanReport<'_>) -> Section<'a> {
     }
 }
 
-/// A value as a code span inside a table cell: no markup, mention or link is read in it, and its fence is longer
-/// than any row of backticks in it. A `|` ends a cell even there, so it is escaped (GitHub's table extension).
-fn code(text: &str) -> String {
+/// A value as a code span inside a table cell: a `|` ends a cell even there, so it is escaped (GitHub's table
+/// extension).
+pub(super) fn code(text: &str) -> String {
+    span(text).replace('|', "\\|")
+}
+
+/// A value as a code span outside of tables: no markup, mention or link is read in it, and its fence is longer than
+/// any row of backticks in it.
+pub(super) fn span(text: &str) -> String {
     let text = clip(text, VALUE);
-    let shown = visible(&text).replace('|', "\\|");
+    let shown = visible(&text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     let pad =
@@ -195,7 +201,7 @@ fn code(text: &str) -> String {
 
 /// Text as text: every character that could begin markup is escaped, mentions and issue references are split by an
 /// empty comment, since they are found after the escapes are undone. Spans in single backticks stay code spans.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let text = visible(text);
     // An odd number of backticks leaves one without a partner: then none of them is a fence.
     let pieces: Vec<&str> = text.split('`').collect();

@@ -9,6 +9,9 @@ pub mod group;
 pub mod json;
 pub mod markdown;
 mod palette;
+pub mod plan_json;
+pub mod plan_table;
+pub mod pull_request;
 pub mod sarif;
 pub mod summary;
 pub mod table;
@@ -18,6 +21,8 @@ pub mod words;
 
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod schema_check;
 
 use std::collections::BTreeSet;
 

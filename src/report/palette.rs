@@ -28,6 +28,16 @@ impl Palette {
         self.paint(Style::new().dimmed(), text)
     }
 
+    /// A line that a diff adds.
+    pub fn added(self, text: &str) -> String {
+        self.paint(AnsiColor::Green.on_default(), text)
+    }
+
+    /// A line that a diff removes.
+    pub fn removed(self, text: &str) -> String {
+        self.paint(AnsiColor::Red.on_default(), text)
+    }
+
     /// A severity's own word or whatever stands for it.
     pub fn severity(self, severity: Severity, text: &str) -> String {
         let style = match severity {

@@ -6,6 +6,7 @@
 mod access;
 mod apply;
 mod automation;
+mod gates;
 mod ignores;
 mod merging;
 mod modes;
@@ -46,6 +47,8 @@ pub enum Check {
     Inventory(fn(&Inventory) -> Vec<Finding>),
     /// [`check`] itself, while it applies ignores.
     Applying,
+    /// Nobody here: it is a gate, judged while a migration is planned.
+    Migrating,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -71,11 +74,15 @@ static ALL: &[&Rule] = &[
     &merging::CHILD_MODULE_BACKEND,
     &settings::DEPRECATED_SETTING,
     &modes::DUAL_LOCKING,
+    &gates::DUAL_PHASE_SKIPPED,
     &problems::DUPLICATE_BACKEND,
     &modes::DYNAMODB_ONLY,
+    &gates::EDIT_NOT_PROVEN,
     &problems::ENCRYPTED,
     &settings::ENDPOINT_UNPROVEN,
     &merging::ENGINES_DIFFER,
+    &gates::EVIDENCE_CONTRADICTS,
+    &gates::EVIDENCE_STALE,
     &automation::FORCE_UNLOCK_IN_AUTOMATION,
     &settings::GENERATED_COPY,
     &merging::GIT_IGNORED_SOURCE,
@@ -91,18 +98,25 @@ static ALL: &[&Rule] = &[
     &access::LOCK_TABLE_IN_CODE,
     &merging::MIXED_BACKEND_CONFIG,
     &modes::NO_LOCKING,
+    &gates::NOT_INITIALISABLE,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
     &versions::QUOTED_BOOLEAN_TERRAGRUNT,
     &readers::READER_NAMES_TABLE,
+    &gates::REQUIRED_VARIABLE_LEFT,
+    &gates::SHARED_FILE_REFUSED,
     &states::SHARED_STATE,
     &automation::SHARED_VAR_FILE,
+    &gates::SOAK_TOO_SHORT,
+    &gates::SOURCE_NOT_EDITABLE,
     &states::SPLIT_LOCKING,
     &access::STATE_GRANT_WITHOUT_LOCK,
     &merging::STILL_DUAL,
     &problems::SYMLINK_LOOP,
+    &gates::TABLE_UNNAMED,
     &problems::TOO_LARGE,
     &settings::UNATTRIBUTED_SOURCE,
+    &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,
     &versions::VERSION_TOO_OLD,

@@ -65,7 +65,7 @@ pub(super) fn block(file: &str, line: usize, settings: &[(&str, Value)]) -> Sour
 }
 
 pub(super) fn habit(kind: HabitKind, file: &str, line: usize) -> Habit {
-    Habit { kind, place: spot(file, line) }
+    Habit { kind, place: spot(file, line), dir: None }
 }
 
 pub(super) fn inline(file: &str, line: usize, rule: &str, reason: &str) -> InlineIgnore {
@@ -80,7 +80,7 @@ pub(super) fn evidence(tool: Tool, text: &str, file: &str, verdict: VersionVerdi
 pub(super) fn run(rule: &Rule, inventory: &Inventory) -> Vec<Finding> {
     match rule.check {
         Check::Inventory(check) => check(inventory),
-        Check::Applying | Check::Unread => Vec::new(),
+        Check::Applying | Check::Migrating | Check::Unread => Vec::new(),
     }
 }
 

@@ -186,6 +186,12 @@ impl Reader<'_> {
                 (None, Ok(_)) => {}
             }
         }
+        if let Some(generate) =
+            inner.attribute("generate").and_then(|found| braces(self.text, found.value_span))
+        {
+            let generate = lexer::object(self.text.bytes(), generate);
+            self.keep_written(&source, &generate);
+        }
         let s3 = backend.is_some_and(
             |backend| matches!(literal(self.text, backend.value_span), Value::Text(kind) if kind == "s3"),
         );
@@ -284,7 +290,24 @@ impl Reader<'_> {
         if found.is_empty() {
             self.facts.other_generates.push(label.to_owned());
         }
+        for source in &found {
+            self.keep_written(source, &inner);
+        }
         self.facts.generates.extend(found);
+    }
+
+    /// The file that a source is written to, unless one that is there stays.
+    fn keep_written(&mut self, source: &Source, generate: &lexer::Body) {
+        let word =
+            |name: &str| match generate.attribute(name).map(|found| literal(self.text, found.value_span)) {
+                Some(Value::Text(text)) => Some(text),
+                _ => None,
+            };
+        if let (Some(path), Some("overwrite" | "overwrite_terragrunt")) =
+            (word("path"), word("if_exists").as_deref())
+        {
+            self.facts.written.insert(source.span.start, path);
+        }
     }
 
     /// Backends in the text that a `generate` block writes.

@@ -1,0 +1,175 @@
+//! `--commit`: planned bytes as commits on a new branch, made in a temporary worktree of its own, so that neither the
+//! user's working tree nor the index is touched. The commits are the user's: made by the user's `git`, with the
+//! user's name, signature and hooks. What came out is compared with the plan, and taken back if it differs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::diff::name_of;
+use super::git::{GitError, Repository, git, output_of, run};
+use super::plan::FileChange;
+
+/// One commit to make.
+#[derive(Debug, Clone)]
+pub struct Commit<'a> {
+    /// The whole message: subject, blank line, body.
+    pub message: String,
+    /// What it changes.
+    pub files: Vec<&'a FileChange>,
+}
+
+/// A worktree and a branch that go away again unless the work is finished.
+struct Bench<'a> {
+    repository: &'a Repository,
+    branch: &'a str,
+    tree: PathBuf,
+    finished: bool,
+    /// Holds the directory.
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Bench<'_> {
+    fn drop(&mut self) {
+        // What can't be removed is pruned by git's own housekeeping; there is nobody to tell.
+        let mut remove = self.repository.reading();
+        remove.args(["worktree", "remove", "--force"]).arg(&self.tree);
+        let _ = output_of(&mut remove, None);
+        if !self.finished {
+            let mut delete = self.repository.reading();
+            delete.args(["branch", "-q", "-D", "--", self.branch]);
+            let _ = output_of(&mut delete, None);
+        }
+    }
+}
+
+/// Makes the commits, one after the other, on a new branch that begins at HEAD. Returns their hashes. When anything
+/// fails there is no branch.
+///
+/// # Errors
+/// Not a repository with a commit, the branch exists, a file is not in HEAD as it was planned on (changed or not
+/// committed), a hook refuses or changes something, or git says no.
+pub fn commit(
+    repository: &Repository,
+    branch: &str,
+    commits: &[Commit<'_>],
+) -> Result<Vec<String>, GitError> {
+    check_branch(repository, branch)?;
+    let bench = bench(repository, branch)?;
+    let mut hashes = Vec::new();
+    let mut paths = Vec::new();
+    for commit in commits {
+        paths.push(targets(repository, &bench.tree, commit)?);
+    }
+    for (commit, paths) in commits.iter().zip(&paths) {
+        hashes.push(one(&bench.tree, commit, paths)?);
+    }
+    let mut bench = bench;
+    bench.finished = true;
+    Ok(hashes)
+}
+
+fn check_branch(repository: &Repository, branch: &str) -> Result<(), GitError> {
+    let full = format!("refs/heads/{branch}");
+    let mut format = repository.reading();
+    format.args(["check-ref-format", &full]);
+    // git itself refuses branches that look like options.
+    if branch.starts_with('-') || run(&mut format, "check-ref-format", None).is_err() {
+        return Err(GitError::Refused(format!("`{branch}` is no name for a branch")));
+    }
+    let mut head = repository.reading();
+    head.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+    run(&mut head, "rev-parse", None)
+        .map_err(|_| GitError::Refused("the repository has no commit to begin a branch at".to_owned()))?;
+    let mut show = repository.reading();
+    show.args(["show-ref", "--verify", "--quiet", &full]);
+    if run(&mut show, "show-ref", None).is_ok() {
+        return Err(GitError::Refused(format!(
+            "the branch `{branch}` exists already: name another one with --branch, or delete it"
+        )));
+    }
+    Ok(())
+}
+
+fn bench<'a>(repository: &'a Repository, branch: &'a str) -> Result<Bench<'a>, GitError> {
+    let failed = |error: std::io::Error| GitError::Refused(format!("no temporary directory: {error}"));
+    let dir = tempfile::Builder::new().prefix("lockshift-").tempdir().map_err(failed)?;
+    let tree = fs::canonicalize(dir.path()).map_err(failed)?.join("tree");
+    // `reading`: checking out must not run the hooks that a commit may run.
+    let mut add = repository.reading();
+    add.args(["worktree", "add", "--quiet", "--no-track", "-b", branch]).arg(&tree).arg("HEAD");
+    let added = run(&mut add, "worktree add", None);
+    let bench = Bench { repository, branch, tree, finished: false, _dir: dir };
+    added.map(|_| bench)
+}
+
+/// The files of a commit in the worktree, as paths from its top. Each must hold there what was planned on.
+fn targets(repository: &Repository, tree: &Path, commit: &Commit<'_>) -> Result<Vec<PathBuf>, GitError> {
+    let mut paths = Vec::new();
+    let mut wrong = Vec::new();
+    for file in &commit.files {
+        let Some(relative) = repository.relative(&file.os_path) else {
+            wrong.push(format!("{} lies outside of this repository", file.file));
+            continue;
+        };
+        let path = tree.join(&relative);
+        match fs::read(&path) {
+            // A link in the commit where the working tree has none would lead elsewhere.
+            _ if fs::canonicalize(&path).is_ok_and(|real| real != path) => {
+                wrong.push(format!("{} is reached through a link in the last commit", file.file));
+            }
+            Ok(bytes) if bytes == file.before => paths.push(relative),
+            Ok(_) => wrong.push(format!("{} has changes that are not committed", file.file)),
+            Err(_) => wrong.push(format!("{} is not in the last commit", file.file)),
+        }
+    }
+    if wrong.is_empty() {
+        return Ok(paths);
+    }
+    Err(GitError::Refused(format!(
+        "nothing was committed, because {}; commit or stash that first, or use --write",
+        wrong.join(", and ")
+    )))
+}
+
+fn one(tree: &Path, commit: &Commit<'_>, paths: &[PathBuf]) -> Result<String, GitError> {
+    let mut names = Vec::new();
+    for (file, path) in commit.files.iter().zip(paths) {
+        fs::write(tree.join(path), &file.after).map_err(|error| {
+            GitError::Refused(format!("{} could not be written for the commit: {error}", file.file))
+        })?;
+        names.extend_from_slice(&name_of(path));
+        names.push(0);
+    }
+    let mut add = git(tree);
+    add.args(["add", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+    run(&mut add, "add", Some(&names))?;
+    // The user's hooks and signature belong to the user's commits.
+    let mut make = git(tree);
+    make.args(["commit", "--quiet", "--cleanup=whitespace", "--file=-"]);
+    run(&mut make, "commit", Some(commit.message.as_bytes()))?;
+    as_planned(tree, commit, paths)?;
+    let mut head = git(tree);
+    head.args(["rev-parse", "HEAD"]);
+    let hash = run(&mut head, "rev-parse", None)?;
+    Ok(String::from_utf8_lossy(&hash).trim().to_owned())
+}
+
+/// Hooks may change files while committing; what was proven is what must be committed.
+fn as_planned(tree: &Path, commit: &Commit<'_>, paths: &[PathBuf]) -> Result<(), GitError> {
+    let mut changed = git(tree);
+    changed.args(["diff-tree", "-r", "--no-commit-id", "--name-only", "--no-renames", "-z", "HEAD"]);
+    let changed = run(&mut changed, "diff-tree", None)?;
+    let got: BTreeSet<Vec<u8>> =
+        changed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
+    let wanted: BTreeSet<Vec<u8>> = paths.iter().map(|path| name_of(path)).collect();
+    let same = |(file, path): (&&FileChange, &PathBuf)| {
+        fs::read(tree.join(path)).is_ok_and(|bytes| bytes == file.after)
+    };
+    if got == wanted && commit.files.iter().zip(paths).all(same) {
+        return Ok(());
+    }
+    Err(GitError::Refused(
+        "nothing was committed, because a hook of this repository changed what was planned".to_owned(),
+    ))
+}

@@ -1,0 +1,253 @@
+//! An audit's JSON, as far as a plan needs it. Tolerant: fields that are not known here are passed over, missing
+//! ones are empty. What an audit looks at and how it judges is not known here.
+
+use serde::Deserialize;
+
+/// Seconds for which an audit counts as fresh.
+const FRESH: i64 = 24 * 60 * 60;
+
+/// What an audit saw.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// When, in RFC 3339.
+    pub generated_at: String,
+    /// States that were looked at.
+    pub states: Vec<StateEvidence>,
+    /// What the audit found.
+    pub findings: Vec<FindingEvidence>,
+    /// What it could not read.
+    pub unread: Vec<UnreadEvidence>,
+    /// Buckets whose store was asked whether it honours conditional writes.
+    pub probes: Vec<ProbeEvidence>,
+}
+
+/// One state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct StateEvidence {
+    /// Its bucket.
+    pub bucket: String,
+    /// Its key, workspace included.
+    pub state_path: String,
+    /// The locks that were there; any shape, by store.
+    pub locks: serde_json::Value,
+    /// Whether the lockfile is in use.
+    pub coverage: Option<CoverageEvidence>,
+}
+
+/// Whether every write of a state lay inside a lock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct CoverageEvidence {
+    /// `proven`, `contradicted`, …
+    pub verdict: String,
+}
+
+/// One finding of the audit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct FindingEvidence {
+    /// Which rule.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: String,
+    /// About what.
+    pub subject: String,
+    /// What is the case.
+    pub message: String,
+}
+
+/// Something that the audit could not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct UnreadEvidence {
+    /// What.
+    pub resource: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// One bucket's answer to two writes of the same new object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProbeEvidence {
+    /// The bucket.
+    pub bucket: String,
+    /// Whether the second write was refused.
+    pub honoured: bool,
+}
+
+impl Evidence {
+    /// Reads an audit's JSON.
+    ///
+    /// # Errors
+    /// What is no JSON object, or holds another type where one of these fields stands.
+    pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+
+    /// Why it is too old, or can't be dated; nothing when it is fresh.
+    pub fn stale(&self, now: i64) -> Option<String> {
+        let Some(at) = unix_time(&self.generated_at) else {
+            return Some(format!("the evidence has no date that can be read (`{}`)", self.generated_at));
+        };
+        let age = now.saturating_sub(at);
+        if age > FRESH {
+            return Some(format!("the evidence is {} hours old, 24 is the most", age / 3600));
+        }
+        (age < -3600).then(|| "the evidence is dated in the future".to_owned())
+    }
+
+    /// Whether a bucket's store was seen to honour conditional writes.
+    pub fn is_probed(&self, bucket: &str) -> bool {
+        let mut probes = self.probes.iter().filter(|probe| probe.bucket == bucket).peekable();
+        probes.peek().is_some() && probes.all(|probe| probe.honoured)
+    }
+
+    /// What speaks against leaving the table for the states of one backend: its `key`, and that key in workspaces.
+    pub fn against(&self, bucket: &str, key: &str) -> Option<String> {
+        let mut seen = false;
+        for state in
+            self.states.iter().filter(|state| state.bucket == bucket && is_of(&state.state_path, key))
+        {
+            seen = true;
+            let name = format!("s3://{bucket}/{}", state.state_path);
+            if state.coverage.as_ref().is_some_and(|coverage| coverage.verdict == "contradicted") {
+                return Some(format!("{name} was written outside of an S3 lock"));
+            }
+            if is_held(&state.locks) {
+                return Some(format!("{name} was locked when the audit looked"));
+            }
+        }
+        let about = |subject: &str| {
+            let path =
+                subject.strip_prefix("s3://").or(subject.strip_prefix("arn:aws:s3:::")).unwrap_or(subject);
+            match path.strip_prefix(bucket) {
+                Some("") => true,
+                Some(rest) => rest.strip_prefix('/').is_some_and(|rest| is_of(rest, key)),
+                None => false,
+            }
+        };
+        let serious = |severity: &str| matches!(severity, "high" | "critical");
+        if let Some(finding) =
+            self.findings.iter().find(|finding| serious(&finding.severity) && about(&finding.subject))
+        {
+            return Some(format!("{} ({}): {}", finding.subject, finding.rule, finding.message));
+        }
+        if let Some(unread) = self.unread.iter().find(|unread| about(&unread.resource)) {
+            return Some(format!("{} could not be read: {}", unread.resource, unread.reason));
+        }
+        (!seen).then(|| format!("the audit did not look at s3://{bucket}/{key}"))
+    }
+}
+
+/// Whether a state path is this key or its lockfile, in the default or any other workspace (`PREFIX/NAME/KEY`).
+fn is_of(path: &str, key: &str) -> bool {
+    let path = path.strip_suffix(".tflock").unwrap_or(path);
+    let prefix = path.strip_suffix(key);
+    prefix.is_some_and(|prefix| {
+        prefix.is_empty() || (prefix.ends_with('/') && prefix.matches('/').count() >= 2)
+    })
+}
+
+/// Whether any store held a lock: `null`, `false`, and empty lists and objects are none.
+fn is_held(locks: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    let some = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    match locks {
+        Value::Object(stores) => stores.values().any(some),
+        other => some(other),
+    }
+}
+
+/// Unix time of `2026-08-01T12:34:56[.789](Z|+01:00)`.
+fn unix_time(text: &str) -> Option<i64> {
+    let (date, time) = text.split_once(['T', 't', ' '])?;
+    let number = |text: &str| text.parse::<i64>().ok();
+    let mut date = date.splitn(3, '-').map(number);
+    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
+    let (clock, offset) = match time.find(['Z', 'z', '+', '-']) {
+        Some(at) => time.split_at_checked(at)?,
+        None => return None,
+    };
+    let mut clock = clock.split('.').next()?.splitn(3, ':').map(number);
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    let offset = match offset.strip_prefix(['+', '-']) {
+        None => 0,
+        Some(shift) => {
+            let (hours, minutes) = shift.split_once(':')?;
+            let seconds = number(hours)? * 3600 + number(minutes)? * 60;
+            if offset.starts_with('-') { -seconds } else { seconds }
+        }
+    };
+    let plausible = (1970..10_000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second)
+        && offset.abs() < 86_400;
+    // Days from civil: years begin in March, so that the leap day is the last one.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 719_469;
+    plausible.then(|| days * 86_400 + hour * 3600 + minute * 60 + second - offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_read() {
+        assert_eq!(unix_time("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(unix_time("2024-02-29T12:00:00Z"), Some(1_709_208_000));
+        assert_eq!(unix_time("2024-03-01T01:00:00.25+01:00"), Some(1_709_251_200));
+        for bad in
+            ["", "2024", "2024-13-01T00:00:00Z", "2024-01-01T00:00:00", "2024-01-01T25:00:00Z", "é-é-éTZ"]
+        {
+            assert_eq!(unix_time(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_fresh_for_a_day() {
+        let evidence = Evidence { generated_at: "1970-01-02T00:00:00Z".into(), ..Evidence::default() };
+        assert_eq!(evidence.stale(2 * 86_400), None);
+        assert_eq!(
+            evidence.stale(2 * 86_400 + 1).as_deref(),
+            Some("the evidence is 24 hours old, 24 is the most")
+        );
+        assert!(evidence.stale(0).is_some());
+        assert!(Evidence::default().stale(0).is_some());
+    }
+
+    #[test]
+    fn what_speaks_against_a_state() {
+        let json = br#"{"generated_at":"x","schema_version":1,"states":[
+            {"bucket":"b","state_path":"k","mode":"dual","locks":{"s3":null,"dynamodb":null},"digest":{"a":1},
+             "coverage":{"verdict":"proven"}},
+            {"bucket":"b","state_path":"env:/x/w","locks":{"s3":{"id":"1"}},"coverage":{"verdict":"proven"}},
+            {"bucket":"b","state_path":"v","locks":{},"coverage":{"verdict":"contradicted"}},
+            {"bucket":"b","state_path":"r","locks":{}},{"bucket":"b","state_path":"u","locks":{}}],
+            "findings":[{"rule":"runner-rights","severity":"high","subject":"s3://b/r","message":"no delete"},
+                        {"rule":"x","severity":"low","subject":"s3://b/k","message":"m"}],
+            "unread":[{"resource":"arn:aws:s3:::b/u.tflock","operation":"GetObject","reason":"denied"}]}"#;
+        let evidence = Evidence::parse(json).unwrap();
+        assert_eq!(evidence.against("b", "k"), None);
+        assert_eq!(
+            evidence.against("b", "w").as_deref(),
+            Some("s3://b/env:/x/w was locked when the audit looked")
+        );
+        assert_eq!(evidence.against("b", "v").as_deref(), Some("s3://b/v was written outside of an S3 lock"));
+        assert_eq!(evidence.against("b", "r").as_deref(), Some("s3://b/r (runner-rights): no delete"));
+        assert!(evidence.against("b", "u").unwrap().contains("could not be read: denied"));
+        assert_eq!(evidence.against("b", "z").as_deref(), Some("the audit did not look at s3://b/z"));
+        assert!(Evidence::parse(b"[]").is_err() || Evidence::parse(b"[]").unwrap() == Evidence::default());
+    }
+}

@@ -1,0 +1,181 @@
+//! A migration plan for people: a table of root modules (`migrate --format table`), and the summary that goes to
+//! stderr beside a diff. Everything from files goes through [`super::words`].
+
+use comfy_table::LineStyle;
+use comfy_table::{Attribute, Cell, ContentArrangement, Table, TableStyle};
+
+use super::palette::Palette;
+use super::words::{clip, count, visible, visible_lines};
+use crate::migrate::phase::Phase;
+use crate::migrate::plan::Plan;
+use crate::repo::inventory::LockMode;
+
+/// How to lay it out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PlanOptions {
+    /// Width of the terminal; none where there is none: nothing is cut then.
+    pub width: Option<u16>,
+    /// Colours.
+    pub colour: bool,
+}
+
+/// Entries of a list of names on the screen.
+const NAMES: usize = 20;
+
+/// One row for each root module that changes.
+pub fn table(plan: &Plan, options: PlanOptions) -> String {
+    if plan.roots.is_empty() && plan.files.is_empty() {
+        return "Nothing to change.\n".to_owned();
+    }
+    let mut table = Table::new();
+    table.force_no_tty();
+    if options.colour {
+        table.enforce_styling();
+    }
+    if let Some(width) = options.width {
+        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+    table.set_header(["ROOT", "BEFORE", "AFTER", "FILES"].map(|name| {
+        let cell = Cell::new(name);
+        if options.colour { cell.add_attribute(Attribute::Bold) } else { cell }
+    }));
+    let cut = |text: &str| {
+        let shown = visible(text);
+        if options.width.is_some() { clip(&shown, 60).into_owned() } else { shown.into_owned() }
+    };
+    for root in &plan.roots {
+        let files: Vec<String> = root.files.iter().map(|file| cut(file)).collect();
+        table.add_row([
+            Cell::new(cut(&root.path)),
+            modes(&root.before, options),
+            modes(&root.after, options),
+            Cell::new(files.join(" ")),
+        ]);
+    }
+    let readers: Vec<String> =
+        plan.files.iter().filter(|file| file.roots.is_empty()).map(|file| cut(&file.file)).collect();
+    if !readers.is_empty() {
+        table.add_row([Cell::new("(readers)"), Cell::new("-"), Cell::new("-"), Cell::new(readers.join(" "))]);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn modes(modes: &[LockMode], options: PlanOptions) -> Cell {
+    let mut words: Vec<LockMode> = modes.to_vec();
+    words.sort();
+    words.dedup();
+    let text: Vec<&str> = words.iter().map(|mode| mode.as_str()).collect();
+    let cell = Cell::new(text.join(", "));
+    match words.as_slice() {
+        [mode] if options.colour => cell.fg(Palette::mode_cell(*mode)),
+        _ => cell,
+    }
+}
+
+/// What a plan comes to: refusals with gate, place and reason, manual steps, waived gates, what is not touched, and
+/// the counts.
+pub fn summary(plan: &Plan, colour: bool) -> String {
+    let palette = Palette { colour };
+    let mut parts = Vec::new();
+    if !plan.refusals.is_empty() {
+        let mut text = format!("{}\n", palette.bold(&format!("Refused ({})", plan.refusals.len())));
+        for refusal in &plan.refusals {
+            text.push_str(&format!(
+                "  {} {}\n    {}:{}: {}\n    help: lockshift explain {}\n",
+                palette.bold(&visible(&refusal.root)),
+                visible(&refusal.gate),
+                visible(&refusal.file),
+                refusal.line,
+                visible(&refusal.reason),
+                visible(&refusal.gate),
+            ));
+        }
+        parts.push(text);
+    }
+    if !plan.manual.is_empty() {
+        let mut text = format!("{}\n", palette.bold(&format!("By hand ({})", plan.manual.len())));
+        for step in &plan.manual {
+            text.push_str(&format!("  {}:{}: {}\n", visible(&step.file), step.line, visible(&step.reason)));
+            for line in visible_lines(&step.write).lines() {
+                text.push_str(&format!("    | {line}\n"));
+            }
+        }
+        parts.push(text);
+    }
+    if !plan.waived.is_empty() {
+        let mut text = format!("{}\n", palette.bold("Waived"));
+        for waived in &plan.waived {
+            text.push_str(&format!(
+                "  {} ({}): {}\n",
+                visible(&waived.gate),
+                count(waived.roots.len(), "root module", "root modules"),
+                visible(&waived.reason)
+            ));
+        }
+        parts.push(text);
+    }
+    if !plan.unlocked.is_empty() {
+        parts.push(format!(
+            "{}\n{}  help: --include-unlocked gives them the lockfile\n",
+            palette.bold(&format!("Without any lock, not touched ({})", plan.unlocked.len())),
+            names(&plan.unlocked)
+        ));
+    }
+    parts.push(counts(plan));
+    parts.join("\n")
+}
+
+fn names(list: &[String]) -> String {
+    let mut out: String = list.iter().take(NAMES).map(|name| format!("  {}\n", visible(name))).collect();
+    if let Some(more) = list.len().checked_sub(NAMES).filter(|more| *more > 0) {
+        out.push_str(&format!("  and {more} more (--format json has all)\n"));
+    }
+    out
+}
+
+fn counts(plan: &Plan) -> String {
+    let what = match plan.phase {
+        Phase::Dual => "to take both locks",
+        Phase::Final => "to take the lockfile alone",
+        Phase::Rollback => "to go one step back",
+    };
+    let mut roots: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.root.as_str()).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    format!(
+        "{} {what}, {}; {} refused, {} done before, {}.\n",
+        count(plan.roots.len(), "root module", "root modules"),
+        count(plan.files.len(), "file changes", "files change"),
+        roots.len(),
+        plan.done.len(),
+        count(plan.manual.len(), "step by hand", "steps by hand"),
+    )
+}
+
+/// A diff as a terminal shows it: nothing in it acts there. It is for reading; what is applied goes through a pipe.
+pub fn screen_diff(diff: &[u8], colour: bool) -> String {
+    let palette = Palette { colour };
+    let mut out = String::with_capacity(diff.len() + 64);
+    for line in String::from_utf8_lossy(diff).lines() {
+        // Tabs indent, and the carriage return of a CRLF file would only be noise.
+        let shown = line.trim_end_matches('\r').split('\t').map(visible).collect::<Vec<_>>().join("\t");
+        out.push_str(&match shown.as_bytes().first() {
+            _ if shown.starts_with("diff --git ")
+                || shown.starts_with("+++ ")
+                || shown.starts_with("--- ") =>
+            {
+                palette.bold(&shown)
+            }
+            Some(b'+') => palette.added(&shown),
+            Some(b'-') => palette.removed(&shown),
+            Some(b'@') => palette.dim(&shown),
+            _ => shown,
+        });
+        out.push('\n');
+    }
+    out
+}
