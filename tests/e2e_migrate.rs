@@ -14,6 +14,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -238,11 +239,16 @@ fn authorization(service: &str) -> [(&'static str, &'static str); 1] {
     )]
 }
 
-fn emulator() -> Emulator {
+/// One at a time: five emulators and terraforms at once on two processors made an apply fail to take its lock once,
+/// in a table that nobody else used.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn emulator() -> (Emulator, MutexGuard<'static, ()>) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let emulator = Emulator::start();
     emulator.create_bucket("states");
     emulator.create_lock_table("locks");
-    emulator
+    (emulator, alone)
 }
 
 const TO_DUAL: [&str; 5] = ["--phase", "dual", "--write", "--waive", "version-unproven=test"];
@@ -296,7 +302,7 @@ fn there(stack: &Stack, emulator: &Emulator) {
 
 #[test]
 fn a_block_there_and_back() {
-    let emulator = emulator();
+    let (emulator, _alone) = emulator();
     let stack = Stack::new("block", &[("app/main.tf", BLOCK)]);
     let written = fs::read_to_string(stack.dir.join("main.tf")).unwrap();
     there(&stack, &emulator);
@@ -306,12 +312,12 @@ fn a_block_there_and_back() {
     assert_eq!(stack.mode(), "dual");
     let digest = format!("states/{}-md5", stack.key);
     assert!(said.contains(&digest) && said.contains("aws dynamodb delete-item"), "{said}");
-    stack.init(&emulator, &["-reconfigure"]);
-    let stale = support::run(&mut stack.terraform(&emulator, &["plan", "-no-color"]));
+    let stale = support::run(&mut stack.terraform(&emulator, &["init", "-reconfigure", "-no-color"]));
     let complaint = String::from_utf8_lossy(&stale.stderr).into_owned();
     assert!(!stale.status.success() && complaint.contains("does not have the expected"), "{complaint}");
     // The step that was printed.
     item(&emulator, "DeleteItem", &digest);
+    stack.init(&emulator, &["-reconfigure"]);
     stack.run(&emulator, &["plan", "-no-color"]);
     let held = stack.held_while_applying(&emulator, "back");
     assert!(held.is_dual(), "{held:?}");
@@ -328,7 +334,7 @@ fn a_block_there_and_back() {
 
 #[test]
 fn a_workspace() {
-    there(&Stack::new("workspace", &[("app/main.tf", BLOCK)]).in_workspace("blue"), &emulator());
+    there(&Stack::new("workspace", &[("app/main.tf", BLOCK)]).in_workspace("blue"), &emulator().0);
 }
 
 #[test]
@@ -337,7 +343,7 @@ fn an_override_file() {
     let shadowed = "terraform {\n  required_version = \">= 1.11\"\n  backend \"s3\" {\n    bucket = \"elsewhere\"\n    \
                     key    = \"KEY\"\n    region = \"us-east-1\"\n    dynamodb_table = \"other\"\n  }\n}\n";
     let stack = Stack::new("override", &[("app/main.tf", shadowed), ("app/backend_override.tf", BLOCK)]);
-    there(&stack, &emulator());
+    there(&stack, &emulator().0);
 }
 
 #[test]
@@ -349,7 +355,7 @@ fn json_syntax() {
          {settings}        \"bucket\": \"states\",\n        \"key\": \"KEY\",\n        \"region\": \"us-east-1\",\n\
          \x20       \"dynamodb_table\": \"locks\"\n      }}\n    }}\n  }}\n}}\n"
     );
-    there(&Stack::new("json", &[("app/backend.tf.json", &text)]), &emulator());
+    there(&Stack::new("json", &[("app/backend.tf.json", &text)]), &emulator().0);
 }
 
 #[test]
@@ -366,5 +372,5 @@ fn a_backend_config_file() {
         ],
     )
     .init_with(&["-backend-config=env/dev.tfbackend"]);
-    there(&stack, &emulator());
+    there(&stack, &emulator().0);
 }

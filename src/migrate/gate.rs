@@ -1,5 +1,5 @@
 //! Gates: named conditions that a step of the migration must meet. Which gates there are, and which of them can be
-//! waived; nothing is judged here. [`super::judge`] asks most of them; whether edits can be made and proven is judged
+//! waived; nothing is judged here. `judge` asks most of them; whether edits can be made and proven is judged
 //! where they are made.
 
 use crate::repo::text::Place;

@@ -277,7 +277,8 @@ fn header(word: &[u8]) -> Option<(String, i64)> {
     Some((commit.to_owned(), time.parse().ok()?))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -371,7 +371,7 @@ fn readers_that_keep_the_table() {
 fn what_terraform_refuses_and_what_could_not_be_read() {
     let both = [("a/main.tf", dynamodb()), ("a/other.tf", dynamodb())];
     let both: Vec<(&str, &str)> = both.iter().map(|(path, text)| (*path, text.as_str())).collect();
-    assert_eq!(stops(&both, &Options::new(Phase::Dual)), ["a not-initialisable"]);
+    assert_eq!(stops(&both, &Options::new(Phase::Dual)), ["a not-initialisable", "a unresolved-setting"]);
     let yes = block("    use_lockfile = \"yes\"\n    dynamodb_table = \"t\"\n");
     assert_eq!(
         stops(&[("a/main.tf", &yes)], &Options::new(Phase::Dual)),
@@ -545,7 +545,7 @@ fn the_fixtures_go_through_all_phases() {
     let gates: BTreeSet<&str> = plan.refusals.iter().map(|refusal| refusal.gate.as_str()).collect();
     assert_eq!(
         gates.into_iter().collect::<Vec<_>>(),
-        ["generated-copy", "not-initialisable", "source-not-editable", "unresolved-setting"]
+        ["generated-copy", "not-initialisable", "unresolved-setting"]
     );
     let again = repo.plan(&lenient(Phase::Dual));
     assert_eq!(again.files, [], "dual twice is dual");
@@ -608,6 +608,39 @@ fn ten_thousand_root_modules() {
     assert_eq!(plan.roots.len(), 9_999);
     assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
     println!("{:?}", began.elapsed());
+}
+
+#[test]
+fn what_git_ignores_here_is_absent_elsewhere() {
+    let mut repo = monorepo();
+    let mut options = lenient(Phase::Final);
+    options.waive.remove("dual-phase-skipped");
+    let stopped = |repo: &Repo| {
+        let plan = repo.plan(&options);
+        plan.refusals.iter().any(|refusal| {
+            refusal.root.ends_with("overrides/git-ignored") && refusal.gate == "dual-phase-skipped"
+        })
+    };
+    assert!(stopped(&repo), "the block that counts elsewhere names the table alone");
+    let plan = repo.step(&Options::new(Phase::Dual));
+    let root = plan.roots.iter().find(|root| root.path.ends_with("overrides/git-ignored")).unwrap();
+    assert_eq!(
+        root.files.iter().map(|file| repo.short(file)).collect::<Vec<_>>(),
+        ["overrides/git-ignored/main.tf"]
+    );
+    assert!(!stopped(&repo));
+}
+
+#[test]
+fn flags_of_one_command_are_judged_together() {
+    let script = "cd \"$1\"\nterraform init -backend-config=bucket=b -backend-config=dynamodb_table=t\n";
+    let mut repo = Repo::new(&[("run.sh", script)]);
+    let dual = repo.step(&Options::new(Phase::Dual));
+    assert_eq!((dual.files.len(), dual.roots.len()), (1, 0));
+    assert_eq!(repo.text("run.sh"), script.replace("table=t", "table=t -backend-config=use_lockfile=true"));
+    assert_eq!(repo.plan(&Options::new(Phase::Dual)).files, []);
+    repo.step(&Options::new(Phase::Final));
+    assert!(!repo.text("run.sh").contains("dynamodb") && repo.text("run.sh").contains("use_lockfile=true"));
 }
 
 /// What one source says about locks: table, lockfile.

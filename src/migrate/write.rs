@@ -202,7 +202,8 @@ fn restore(replaced: &[(&FileChange, PathBuf, Metadata)], replace: Replace<'_>) 
     damaged
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

@@ -150,9 +150,20 @@ fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
 fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
     const MARK: &[u8] = b"lockshift: ignore[";
+    /// What one line says at most; a longer list is no comment that anyone wrote.
+    const MAX_PER_LINE: usize = 32;
     let mut found = Vec::new();
+    let mut line = Span::new(0, 0);
+    let mut in_this_line = 0;
     for at in memchr::memmem::find_iter(text.bytes(), MARK) {
-        let line = text.line_span(at);
+        if at >= line.end {
+            line = text.line_span(at);
+            in_this_line = 0;
+        }
+        in_this_line += 1;
+        if in_this_line > MAX_PER_LINE {
+            continue;
+        }
         let before = text.bytes().get(line.start..at).unwrap_or_default();
         let in_comment =
             ["#", "//", "/*", ";"].iter().any(|mark| memchr::memmem::find(before, mark.as_bytes()).is_some());

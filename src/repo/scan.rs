@@ -14,7 +14,7 @@ use super::owners::{self, Owners};
 use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
-use super::root_module::is_module_file;
+use super::root_module::{is_module_file, is_override_file};
 use super::shown::Home;
 use super::source::Source;
 use super::syntax::expression::Scope;
@@ -343,12 +343,35 @@ fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
 }
 
 fn read_scope(file: &Path) -> Scope {
-    let mut names = module_files(file.parent().unwrap_or(Path::new(".")));
+    let dir = file.parent().unwrap_or(Path::new("."));
+    let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut names = module_files(dir);
+    // Only OpenTofu takes variables in a backend: what its files hide does not count. Overrides come last.
+    let all: Vec<String> = names.iter().map(|path| name_of(path)).collect();
     names.retain(|path| path.extension().is_none_or(|end| end != "json"));
-    names.sort();
+    names.retain(|path| {
+        let name = name_of(path);
+        name.strip_suffix(".tf").is_none_or(|stem| !all.contains(&format!("{stem}.tofu")))
+    });
+    names.sort_by_key(|path| (is_override_file(&name_of(path)), name_of(path)));
     let bytes: Vec<Vec<u8>> = names.iter().flat_map(fs::read).collect();
     let texts: Vec<Text<'_>> = bytes.iter().map(|bytes| Text::new(bytes)).collect();
-    hcl::scope_of(&texts)
+    let given: Vec<Vec<u8>> = automatic_var_files(dir).iter().flat_map(fs::read).collect();
+    let given: Vec<Text<'_>> = given.iter().map(|bytes| Text::new(bytes)).collect();
+    hcl::scope_of(&texts, &given)
+}
+
+/// Files of values that are read without being named, in the order in which later ones win. Source: "Assigning
+/// values to root module variables" in the documentation of Terraform and OpenTofu.
+fn automatic_var_files(dir: &Path) -> Vec<PathBuf> {
+    let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let named = |name: &str| name == "terraform.tfvars" || name == "terraform.tfvars.json";
+    names.retain(|name| named(name) || name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"));
+    names.sort_by_key(|name| (!named(name), name.clone()));
+    names.iter().map(|name| dir.join(name)).filter(|path| path.is_file()).collect()
 }
 
 /// The repository's CODEOWNERS, in the places where GitHub and GitLab look.

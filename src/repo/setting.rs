@@ -83,6 +83,14 @@ pub fn is_secret(name: &str) -> bool {
     SECRETS.contains(&name)
 }
 
+/// What stands in place of an expression that names a secret.
+pub const NOT_SHOWN: &str = "(not shown: it names a secret)";
+
+/// Whether a secret argument is named anywhere in an expression's text.
+pub fn names_a_secret(expression: &str) -> bool {
+    expression.split(|character: char| !character.is_alphanumeric() && character != '_').any(is_secret)
+}
+
 /// A value fit to be kept: secrets dropped, credentials cut out of URLs.
 pub fn without_secrets(name: &str, value: Value) -> Value {
     if is_secret(name) && !matches!(value, Value::Null) {
@@ -90,6 +98,10 @@ pub fn without_secrets(name: &str, value: Value) -> Value {
     }
     match value {
         Value::Text(text) => Value::Text(without_credentials(text)),
+        // `merge(local.x, { secret_key = "…" })` holds a secret under any name.
+        Value::Unknown { expression, reason } if names_a_secret(&expression) => {
+            Value::Unknown { expression: NOT_SHOWN.to_owned(), reason }
+        }
         Value::Unknown { expression, reason } => {
             Value::Unknown { expression: without_credentials(expression), reason }
         }
@@ -121,5 +133,10 @@ mod tests {
             Value::Text("https://***@minio:9000/x".into())
         );
         assert_eq!(without_secrets("bucket", Value::Text("a@b".into())), Value::Text("a@b".into()));
+        let unknown =
+            |expression: &str| Value::Unknown { expression: expression.into(), reason: "why".into() };
+        let merged = unknown("merge(local.x, { \"secret_key\" : \"s3cr3t\" })");
+        assert_eq!(without_secrets("config", merged), unknown(NOT_SHOWN));
+        assert_eq!(without_secrets("config", unknown("var.tokens")), unknown("var.tokens"));
     }
 }

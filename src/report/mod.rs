@@ -21,6 +21,8 @@ pub mod words;
 
 #[cfg(test)]
 mod sample;
+#[cfg(test)]
+mod schema_check;
 
 use std::collections::BTreeSet;
 

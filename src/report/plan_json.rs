@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::migrate::edit::{Edit, Edits};
     use crate::migrate::plan::FileChange;
-    use crate::report::json::tests::mismatch;
+    use crate::report::schema_check::mismatch;
 
     fn plan() -> Plan {
         let before = b"a\r\nbad \xff\n".to_vec();

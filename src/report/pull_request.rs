@@ -207,8 +207,16 @@ impl PullRequest<'_> {
             return String::new();
         }
         let total = commands.len();
+        // Seen with Terraform 1.11: `init` itself reads the state, and fails at a digest that does not fit.
+        let first = match self.plan.phase {
+            Phase::Rollback => {
+                "Where a table comes back, delete its digests **before** this (see below): `init` reads the state, too, \
+                 and stops at a digest that does not fit.\n\n"
+            }
+            _ => "",
+        };
         format!(
-            "## After merging\n\nA changed backend stops every run until it is initialised again, and a plan that was \
+            "## After merging\n\n{first}A changed backend stops every run until it is initialised again, and a plan that was \
              saved before can't be applied. `-reconfigure` writes no state and keeps the selected workspace; \
              `-migrate-state` is not needed. Where only a backend-config file changed, nothing stops, and the **old \
              locks are taken until the next init**.\n\n{}{}",

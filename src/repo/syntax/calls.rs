@@ -15,6 +15,9 @@ use super::{calls_code, calls_yaml};
 /// Quotes inside quotes deeper than this hold no command line that anyone wrote.
 const MAX_NESTING: usize = 4;
 
+/// How many directories `popd` and `cd -` can go back.
+const MAX_PUSHED: usize = 64;
+
 /// What a file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -244,6 +247,9 @@ impl<'a> Reader<'a> {
             .find(|word| !word.text.starts_with('-') && !word.text.eq_ignore_ascii_case("/d"));
         match name {
             "cd" | "pushd" | "chdir" | "Set-Location" | "Push-Location" => {
+                if state.pushed.len() == MAX_PUSHED {
+                    state.pushed.remove(0);
+                }
                 state.pushed.push(state.dir.clone());
                 match argument {
                     Some(dir) => state.dir = Some(dirs::join_dir(state.dir.as_deref(), &dir.text)),

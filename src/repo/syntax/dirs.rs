@@ -55,6 +55,9 @@ pub(crate) fn strip_base(path: &str) -> Option<&str> {
     })
 }
 
+/// Longer paths no script names (`PATH_MAX` of macOS; 4096 on Linux): a `cd` beyond it is passed over.
+const MAX_PATH: usize = 1024;
+
 /// `dir` seen from `base`; an absolute one, or one that begins with a known base directory, replaces it.
 pub(crate) fn join_dir(base: Option<&str>, dir: &str) -> String {
     let dir = dir.trim();
@@ -62,6 +65,7 @@ pub(crate) fn join_dir(base: Option<&str>, dir: &str) -> String {
         return clean_path(rest);
     }
     match base {
+        Some(base) if base.len() + dir.len() > MAX_PATH => base.to_owned(),
         Some(base) if !dir.starts_with(['/', '~', '$']) => clean_path(&format!("{base}/{dir}")),
         _ => clean_path(dir),
     }

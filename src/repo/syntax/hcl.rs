@@ -145,6 +145,12 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
             ("data", [kind, name]) if kind == "terraform_remote_state" => {
                 facts.readers.extend(read_reader(file, at, block, name));
             }
+            // Terraform stops at these; they must not pass for a directory without a backend.
+            ("terraform", [_, ..])
+                if lexer::body(text.bytes(), block.body).blocks_of("backend").next().is_some() =>
+            {
+                problems.push(misplaced(file, at, block, "`terraform` takes no label"));
+            }
             ("module", [_]) => facts.local_modules.extend(local_module(file, at, block)),
             _ => {}
         }
@@ -168,6 +174,13 @@ fn read_terraform_block(
         let place = at.place(file, attribute.span.start);
         facts.required_versions.push((place, setting(at, "required_version", attribute, value)));
     }
+    for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "backend") {
+        let error = LexError {
+            offset: attribute.span.start,
+            message: "`backend` is a block, not an argument: Terraform stops here".to_owned(),
+        };
+        problems.push(parse_problem(file, text, &error));
+    }
     for nested in &inner.blocks {
         match (nested.keyword.as_str(), nested.labels.as_slice()) {
             ("backend", [backend_type]) => {
@@ -180,6 +193,7 @@ fn read_terraform_block(
                 }
                 facts.backends.push(BackendBlock { backend_type: backend_type.clone(), source });
             }
+            ("backend", _) => problems.push(misplaced(file, at, nested, "`backend` takes exactly one label")),
             ("cloud" | "state_store", _) => facts.rivals.push(RivalBlock {
                 keyword: nested.keyword.clone(),
                 place: at.place(file, nested.span.start),
@@ -187,6 +201,12 @@ fn read_terraform_block(
             _ => {}
         }
     }
+}
+
+/// A block whose labels Terraform refuses.
+fn misplaced(file: &str, at: &Positions<'_>, block: &Block, why: &str) -> Problem {
+    let error = LexError { offset: block.span.start, message: format!("{why}: Terraform stops here") };
+    parse_problem(file, at.text(), &error)
 }
 
 /// Arguments that stand twice in one block. Source: HCL's specification, "Bodies": names must be unique.
@@ -313,8 +333,10 @@ fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(Place,
 }
 
 /// Values that other expressions may refer to: `var.x` for variables with a default, `local.x`. Locals that
-/// refer to other locals are resolved in as many passes as it takes, bounded by their number.
-pub fn scope_of(texts: &[Text<'_>]) -> Scope {
+/// refer to other locals are resolved in as many passes as it takes, bounded by their number. Of several defaults
+/// the last one counts (override files come last); values from `given`, the files of values that are read without
+/// being named (`terraform.tfvars`), go over defaults. One in JSON is not read: what it names can't be told.
+pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
     let mut scope = Scope::default();
     let mut locals: Vec<(String, String)> = Vec::new();
     for text in texts {
@@ -332,6 +354,25 @@ pub fn scope_of(texts: &[Text<'_>]) -> Scope {
                     inner.attributes.iter().map(|local| (local.name.clone(), text.lossy(local.value_span))),
                 ),
                 _ => {}
+            }
+        }
+    }
+    for text in given {
+        if text.bytes().trim_ascii_start().starts_with(b"{") {
+            let names = scope.0.keys().filter(|name| {
+                let name = name.trim_start_matches("var.");
+                memchr::memmem::find(text.bytes(), format!("\"{name}\"").as_bytes()).is_some()
+            });
+            for name in names.cloned().collect::<Vec<_>>() {
+                scope.0.remove(&name);
+            }
+            continue;
+        }
+        let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
+        for attribute in &top.attributes {
+            let name = format!("var.{}", attribute.name);
+            if let Some(value) = scope.0.get_mut(&name) {
+                *value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
             }
         }
     }
@@ -542,7 +583,7 @@ mod tests {
     #[test]
     fn scope_follows_locals_and_defaults() {
         let text = "variable \"env\" {\n  default = \"dev\"\n}\nvariable \"no\" {}\nlocals {\n  b = \"${local.a}-lock\"\n  a = \"x-${var.env}\"\n  c = var.no\n}\n";
-        let scope = scope_of(&[Text::new(text.as_bytes())]);
+        let scope = scope_of(&[Text::new(text.as_bytes())], &[]);
         assert_eq!(evaluate("local.b", &scope).0, Value::Text("x-dev-lock".into()));
         assert!(evaluate("local.c", &scope).0.is_unknown());
     }

@@ -56,6 +56,7 @@ pub(crate) fn tokenize(
         tokens: Vec::new(),
         word: None,
         heredocs: Vec::new(),
+        line_end: span.start,
         no_close: [false; 3],
     };
     scanner.run();
@@ -72,6 +73,8 @@ struct Scanner<'a> {
     tokens: Vec<Token>,
     word: Option<Word>,
     heredocs: Vec<String>,
+    /// The end of the line that was looked for last: a long line is not searched again at each of its bytes.
+    line_end: usize,
     /// Quotes of which no further one closes: once a search failed, every later one would.
     no_close: [bool; 3],
 }
@@ -314,7 +317,10 @@ impl Scanner<'_> {
     /// One past a placeholder that begins here and may hold blanks: `${{ x }}`, `{{ x }}`, `${x}`, `$(x)`.
     fn placeholder(&mut self) -> Option<usize> {
         let rest = self.bytes.get(self.at..self.end)?;
-        let line = self.end.min(self.at + memchr::memchr(b'\n', rest).unwrap_or(rest.len()));
+        if self.line_end <= self.at {
+            self.line_end = self.at + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        }
+        let line = self.line_end;
         if rest.starts_with(b"${{") || rest.starts_with(b"{{") {
             return self.budget.find(self.bytes, self.at + 2, line, b"}}");
         }

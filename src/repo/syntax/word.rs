@@ -95,12 +95,10 @@ impl Budget {
 
     /// Where `needle` ends, searched from `from` up to `end`.
     pub(crate) fn find(&mut self, bytes: &[u8], from: usize, end: usize, needle: &[u8]) -> Option<usize> {
-        let hay = bytes.get(from..end)?;
+        // What can't be paid for is not looked at, either.
+        let hay = bytes.get(from..end.min(from.saturating_add(self.0)))?;
         let found = memchr::memmem::find(hay, needle);
-        let cost = found.map_or(hay.len(), |at| at + needle.len());
-        if !self.spend(cost) {
-            return None;
-        }
+        self.spend(found.map_or(hay.len(), |at| at + needle.len()));
         found.map(|at| from + at + needle.len())
     }
 

@@ -59,7 +59,7 @@ pub(super) const MODULES: &[Module] = &[
 pub(super) fn hcl(text: Text<'_>) -> Vec<Table> {
     let bytes = text.bytes();
     let top = lexer::body(bytes, Span::new(0, bytes.len()));
-    let scope = scope_of(&[text]);
+    let scope = scope_of(&[text], &[]);
     let mut found = Vec::new();
     for block in &top.blocks {
         let read = match (block.keyword.as_str(), block.labels.as_slice()) {

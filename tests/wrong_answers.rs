@@ -1,0 +1,167 @@
+//! Answers that were once wrong, each on its smallest tree, through the program.
+
+// clippy.toml only knows test functions; what helps them may fail loudly, too.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn tree(files: &[(&str, &str)]) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    for (name, text) in files {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+/// Exit code and JSON of `scan ARGS`, failing for no finding.
+fn scan(dir: &TempDir, args: &[&str]) -> (i32, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+        .args(["scan", "--format", "json", "--fail-on", "never"])
+        .args(args)
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    let said = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code().unwrap(), said)
+}
+
+fn modes(said: &Value) -> Vec<(&str, &str)> {
+    let roots = said["roots"].as_array().unwrap();
+    roots
+        .iter()
+        .flat_map(|root| {
+            let backends = root["backends"].as_array().unwrap();
+            backends.iter().map(|backend| (root["path"].as_str().unwrap(), backend["mode"].as_str().unwrap()))
+        })
+        .collect()
+}
+
+fn module(settings: &str) -> String {
+    format!(
+        "terraform {{\n  required_version = \">= 1.5\"\n  backend \"s3\" {{\n    bucket = \"b\"\n    key    = \"k\"\n    region = \"r\"\n{settings}  }}\n}}\n"
+    )
+}
+
+/// Seen with Terraform 1.11.4: of several override files only the last one's `required_version` counts.
+#[test]
+fn each_override_file_replaces_required_version() {
+    let version = |text: &str| format!("terraform {{\n  required_version = \"{text}\"\n}}\n");
+    let verdict = |first: &str, last: &str| {
+        let dir = tree(&[
+            ("main.tf", &module("    use_lockfile = true\n")),
+            ("a_override.tf", &version(first)),
+            ("b_override.tf", &version(last)),
+        ]);
+        scan(&dir, &[]).1["roots"][0]["versions"]["verdict"].clone()
+    };
+    assert_eq!(verdict(">= 1.2", ">= 1.11"), "can");
+    assert_ne!(verdict(">= 1.11", ">= 1.2"), "can");
+}
+
+/// A default is only what is left when nothing gives a value.
+#[test]
+fn variables_take_override_files_and_automatic_var_files() {
+    let variable = |default: &str| format!("variable \"table\" {{\n  default = {default}\n}}\n");
+    let main = module("    dynamodb_table = var.table\n    use_lockfile = true\n");
+    let mode = |files: &[(&str, &str)]| {
+        let all: Vec<(&str, &str)> = [("main.tf", main.as_str())].iter().chain(files).copied().collect();
+        scan(&tree(&all), &[]).1["roots"][0]["backends"][0]["mode"].as_str().unwrap().to_owned()
+    };
+    let (none, some) = (variable("null"), variable("\"t\""));
+    assert_eq!(mode(&[("variables.tf", &none)]), "lockfile");
+    assert_eq!(mode(&[("variables.tf", &none), ("terraform.tfvars", "table = \"t\"\n")]), "dual");
+    assert_eq!(mode(&[("variables.tf", &none), ("x.auto.tfvars", "table = \"t\"\n")]), "dual");
+    assert_eq!(
+        mode(&[
+            ("variables.tf", &none),
+            ("terraform.tfvars", "table = \"t\"\n"),
+            ("x.auto.tfvars", "table = null\n")
+        ]),
+        "lockfile"
+    );
+    assert_eq!(mode(&[("variables.tf", &none), ("terraform.tfvars.json", "{\"table\": \"t\"}")]), "unknown");
+    assert_eq!(mode(&[("variables.tf", &some), ("a_override.tf", &none)]), "lockfile");
+    assert_eq!(mode(&[("variables.tf", &some), ("variables.tofu", &none)]), "lockfile");
+}
+
+/// Terraform stops at these; a directory without a backend would be something else.
+#[test]
+fn blocks_that_terraform_refuses_are_not_clean() {
+    for text in [
+        "terraform {\n  backend \"s3\" \"x\" {\n    bucket = \"b\"\n  }\n}\n",
+        "terraform {\n  backend {\n    bucket = \"b\"\n  }\n}\n",
+        "terraform \"x\" {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n",
+        "terraform {\n  backend = \"s3\"\n}\n",
+    ] {
+        let (code, said) = scan(&tree(&[("main.tf", text)]), &[]);
+        assert_eq!((code, said["problems"][0]["kind"].as_str()), (3, Some("parse-error")), "{text}");
+    }
+}
+
+#[test]
+fn a_named_backend_config_that_is_broken_is_said() {
+    let dir = tree(&[
+        ("main.tf", &module("    use_lockfile = true\n")),
+        ("i.sh", "terraform init -backend-config=sub/broken.hcl\n"),
+        ("sub/broken.hcl", "dynamodb_table = \"x\n"),
+    ]);
+    let (code, said) = scan(&dir, &[]);
+    assert_eq!((code, modes(&said)), (3, vec![(".", "unknown")]));
+    let place = &said["problems"][0]["place"];
+    assert_eq!(
+        (place["file"].as_str(), place["line"].as_u64(), place["column"].as_u64()),
+        (Some("sub/broken.hcl"), Some(1), Some(20))
+    );
+}
+
+/// What only the other program sees is no stray source.
+#[test]
+fn an_engine_says_nothing_of_the_other_ones_blocks() {
+    let dir = tree(&[
+        ("main.tf", &module("    dynamodb_table = \"t\"\n")),
+        ("main.tofu", &module("    use_lockfile = true\n")),
+    ]);
+    for (engine, mode) in [("terraform", "dynamodb"), ("opentofu", "lockfile")] {
+        let said = scan(&dir, &["--engine", engine]).1;
+        assert_eq!(modes(&said), [(".", mode)]);
+        assert_eq!(said["unattributed"].as_array().unwrap().len(), 0, "{engine}");
+    }
+    assert_eq!(modes(&scan(&dir, &[]).1), [(".", "dynamodb"), (".", "lockfile")]);
+}
+
+/// Terraform loads whole directories: a hook that passes the names of changed files must hear the truth.
+#[test]
+fn a_single_file_stands_for_its_directory() {
+    let dir = tree(&[
+        ("a/main.tf", &module("    use_lockfile = true\n")),
+        ("a/override.tf", &module("    dynamodb_table = \"t\"\n")),
+        ("a/sub/main.tf", &module("    use_lockfile = true\n")),
+        ("b/main.tf", &module("    use_lockfile = true\n")),
+    ]);
+    let seen = |args: &[&str]| {
+        let said = scan(&dir, args).1;
+        modes(&said).iter().map(|(path, mode)| format!("{path} {mode}")).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&["a/main.tf"]), ["a dynamodb"]);
+    assert_eq!(seen(&["a/main.tf", "a/override.tf"]), ["a dynamodb"]);
+    assert_eq!(seen(&["a/main.tf", "a/sub"]), ["a dynamodb", "a/sub lockfile"]);
+    assert_eq!(seen(&["a/main.tf", "a"]), ["a dynamodb", "a/sub lockfile"]);
+    assert_eq!(seen(&["a/sub/main.tf", "b/main.tf"]), ["a/sub lockfile", "b lockfile"]);
+}
+
+#[test]
+fn an_exclude_may_begin_with_a_dot() {
+    let dir = tree(&[
+        ("a/main.tf", &module("    use_lockfile = true\n")),
+        ("b/main.tf", &module("    use_lockfile = true\n")),
+    ]);
+    assert_eq!(modes(&scan(&dir, &["--exclude", "./a"]).1), [("b", "lockfile")]);
+    assert_eq!(modes(&scan(&dir, &["--exclude", "./a/"]).1), [("b", "lockfile")]);
+}
