@@ -211,14 +211,14 @@ fn places_are_in_the_file(facts: &FileFacts, bytes: &[u8]) {
     let lines = 1 + bytes.iter().filter(|byte| **byte == b'\n').count();
     let blocks = facts.module.iter().flat_map(|module| module.backends.iter().map(|block| &block.source));
     for source in blocks.chain(&facts.sources) {
-        assert!((1..=lines).contains(&(source.place.line as usize)), "{:?} of {lines} lines", source.place);
+        assert!((1..=lines).contains(&source.place.line), "{:?} of {lines} lines", source.place);
         for setting in &source.settings {
             let span = setting.span;
             assert!(span.start <= span.end && span.end <= bytes.len(), "{} {span:?}", setting.name);
         }
     }
     for problem in &facts.problems {
-        assert!((1..=lines).contains(&(problem.place.line as usize)), "{:?} of {lines} lines", problem.place);
+        assert!((1..=lines).contains(&problem.place.line), "{:?} of {lines} lines", problem.place);
     }
 }
 
