@@ -436,10 +436,16 @@ fn grows_faster(name: &str, piece: &str, small: usize) -> Option<String> {
     if ten < Duration::from_millis(300) {
         return None;
     }
-    let one = time(name, text(small).as_bytes());
-    let ratio = ten.as_secs_f64() / one.as_secs_f64().max(1e-6);
-    (ratio > 30.0)
-        .then(|| format!("{name}, {piece:?}: {one:?} for {small} bytes, {ten:?} for ten times as many"))
+    // A busy machine slows one of the two down, hardly the same one three times.
+    let mut measured = (Duration::ZERO, ten);
+    for _ in 0..3 {
+        measured = (time(name, text(small).as_bytes()), time(name, text(small * 10).as_bytes()));
+        if measured.1.as_secs_f64() <= 30.0 * measured.0.as_secs_f64() {
+            return None;
+        }
+    }
+    let (one, ten) = measured;
+    Some(format!("{name}, {piece:?}: {one:?} for {small} bytes, {ten:?} for ten times as many"))
 }
 
 #[test]
@@ -465,6 +471,7 @@ fn time_grows_with_size_for_every_piece() {
 
 /// 50 MB is within what is read; it takes about ten times as long as 5 MB.
 #[test]
+#[ignore = "minutes without optimisation: cargo test --release --test robustness -- --ignored"]
 fn fifty_megabytes_are_read() {
     const SMALL: usize = 5 * 1024 * 1024;
     let names = ["main.tf", "x.tfvars"];
