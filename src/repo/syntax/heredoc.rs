@@ -273,16 +273,25 @@ impl Reader<'_> {
         let bytes = self.text.bytes();
         let names = aho_corasick::AhoCorasick::new(["dynamodb_table", "lock_table", "use_lockfile"]);
         let Ok(names) = names else { return };
+        let mut looked_at = 0;
         for found in names.find_iter(bytes) {
             let at = found.start();
+            if at < looked_at {
+                continue;
+            }
             let line = self.text.line_span(at);
+            looked_at = line.end;
             if self.is_covered(at) || !sets_lock(line.of(bytes)) || fragment::is_commented(bytes, at) {
                 continue;
             }
             let after = regions.partition_point(|region| region.body.start <= at);
-            let mut around = regions.iter().take(after).rev();
+            // Regions stand in each other only a few deep.
+            let mut around = regions.iter().take(after).rev().take(8);
             let Some(region) = around.find(|region| region.body.end > at) else { continue };
-            let mut source = self.loose(paragraph(bytes, region.body, line));
+            let span = paragraph(bytes, region.body, line);
+            // A part of these lines holds no more than all of them.
+            looked_at = span.end.max(looked_at);
+            let mut source = self.loose(span);
             let names: Vec<&str> = source.settings.iter().map(|setting| setting.name.as_str()).collect();
             if !["bucket", "key", "region"].iter().any(|name| names.contains(name)) {
                 continue;
@@ -300,17 +309,29 @@ impl Reader<'_> {
     }
 }
 
+/// A block of settings has fewer lines than this above or below a lock setting.
+const MAX_LINES: usize = 100;
+
 /// The lines around one, as far as they are indented as deep (or blank): the body of its block, in HCL and YAML.
 fn paragraph(bytes: &[u8], within: Span, line: Span) -> Span {
     let indent = |line: &[u8]| line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let depth = indent(line.of(bytes));
     let belongs = |line: &[u8]| line.trim_ascii().is_empty() || indent(line) >= depth;
     let above = Span::new(within.start, line.start.max(within.start)).of(bytes);
-    let up: usize =
-        above.split_inclusive(|byte| *byte == b'\n').rev().take_while(|l| belongs(l)).map(<[u8]>::len).sum();
+    let up: usize = above
+        .split_inclusive(|byte| *byte == b'\n')
+        .rev()
+        .take(MAX_LINES)
+        .take_while(|l| belongs(l))
+        .map(<[u8]>::len)
+        .sum();
     let below = Span::new(line.end.min(within.end), within.end).of(bytes);
-    let down: usize =
-        below.split_inclusive(|byte| *byte == b'\n').take_while(|l| belongs(l)).map(<[u8]>::len).sum();
+    let down: usize = below
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(MAX_LINES)
+        .take_while(|l| belongs(l))
+        .map(<[u8]>::len)
+        .sum();
     Span::new(line.start.max(within.start) - up, (line.end.min(within.end) + down).min(within.end))
 }
 

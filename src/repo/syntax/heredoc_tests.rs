@@ -219,3 +219,13 @@ fn settings_without_a_backend_block_in_written_text() {
     assert_eq!(read("doc.py", "X = '''\nbucket: the bucket\ndynamodb_table: name of the table\n'''\n"), []);
     assert_eq!(read("app.py", "X = '''\ndynamodb_table: orders\n'''\n"), []);
 }
+
+#[test]
+fn many_lock_settings_without_a_bucket_cost_no_more_than_their_length() {
+    let rows = "  dynamodb_table = \"t\"\n".repeat(40_000);
+    let one_line = "dynamodb_table x ".repeat(60_000);
+    let started = std::time::Instant::now();
+    assert_eq!(read("a.py", &format!("X = '''\n{rows}'''\n")), []);
+    assert_eq!(read("a.py", &format!("X = '''\n{one_line}\n'''\n")), []);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
