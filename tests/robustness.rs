@@ -449,6 +449,7 @@ fn grows_faster(name: &str, piece: &str, small: usize) -> Option<String> {
 }
 
 #[test]
+#[ignore = "compares times; on a quiet machine: cargo test --release --test robustness -- --ignored"]
 fn time_grows_with_size_for_ordinary_text() {
     let slow: Vec<String> =
         NAMES.iter().filter_map(|name| grows_faster(name, typical(name), 40_000)).collect();
@@ -456,6 +457,7 @@ fn time_grows_with_size_for_ordinary_text() {
 }
 
 #[test]
+#[ignore = "compares times; on a quiet machine: cargo test --release --test robustness -- --ignored"]
 fn time_grows_with_size_for_every_piece() {
     let names = ["main.tf", "terragrunt.hcl", "x.yaml", "x.json", "x.sh", "x.py"];
     let mut slow = Vec::new();
