@@ -16,8 +16,8 @@ use super::required_version;
 use super::together::{chosen, groups, spread};
 use super::units::{Kind, Unit, Units, real_file};
 use super::want::Wants;
-use crate::repo::inventory::{Inventory, LockMode};
-use crate::repo::source::Source;
+use crate::repo::inventory::{Inventory, LockMode, RootModule, SourceRef, VersionVerdict};
+use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Text;
 
 /// Plans a phase. Deterministic: the same input makes the same plan.
@@ -176,6 +176,11 @@ fn judge(
             let hits = loose(all, context, options, index);
             admit(unit, hits);
         }
+        if matches!(unit.kind, Kind::Loose(_)) && unit.wants.values().any(|want| want.lockfile == Some(true))
+        {
+            let hits = too_old(all, index).into_iter().collect();
+            admit(unit, hits);
+        }
         if unit.hits.is_empty() {
             edited.insert(index);
         }
@@ -220,6 +225,39 @@ fn loose(all: &Units<'_>, context: &Context<'_>, options: &Options, index: usize
         hits.push(Hit::new(&gate::REQUIRED_VARIABLE_LEFT, shared.place.clone(), reason));
     }
     hits
+}
+
+/// A source that belongs to no root module has no version of its own: it must not get the lockfile where no root
+/// module knows it, and an origin not while one of those that are generated does not.
+fn too_old(all: &Units<'_>, index: usize) -> Option<Hit> {
+    let inventory = all.inventory;
+    let source = inventory.sources.get(index)?;
+    let bumped = |root: &RootModule| {
+        let is_it = |at: usize| inventory.roots.get(at).is_some_and(|found| found.path == root.path);
+        all.units
+            .iter()
+            .any(|unit| !unit.bumps.is_empty() && matches!(unit.kind, Kind::Root(at) if is_it(at)))
+    };
+    let cannot = |root: &&RootModule| root.versions.verdict == VersionVerdict::Cannot && !bumped(root);
+    let root = if source.kind == SourceKind::Terramate {
+        let generated = |at: &SourceRef| {
+            let source = inventory.sources.get(at.source);
+            !at.shadowed && source.is_some_and(|source| source.editability.is_generated())
+        };
+        let mut from = inventory
+            .roots
+            .iter()
+            .filter(|root| root.backends.iter().flat_map(|backend| &backend.sources).any(generated));
+        from.find(cannot)?
+    } else {
+        inventory.roots.first().filter(|_| inventory.roots.iter().all(|root| cannot(&root)))?
+    };
+    let reason = format!(
+        "nobody can tell for which root modules this counts, and what runs `{}` does not know `use_lockfile`: {}; \
+         move to Terraform 1.11 or OpenTofu 1.10 first",
+        root.path, root.versions.reason
+    );
+    Some(Hit::new(&gate::VERSION_TOO_OLD, source.place.clone(), reason))
 }
 
 /// Writes the plan down.
