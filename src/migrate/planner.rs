@@ -16,8 +16,8 @@ use super::required_version;
 use super::together::{chosen, groups, spread};
 use super::units::{Kind, Unit, Units, real_file};
 use super::want::Wants;
-use crate::repo::inventory::{Inventory, LockMode};
-use crate::repo::source::Source;
+use crate::repo::inventory::{Inventory, LockMode, RootModule, SourceRef, VersionVerdict};
+use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Text;
 
 /// Plans a phase. Deterministic: the same input makes the same plan.
@@ -169,11 +169,18 @@ fn judge(
             }
         }
     };
+    let too_old = TooOld::new(all);
     let mut edited: BTreeSet<usize> = BTreeSet::new();
     for unit in units.iter_mut() {
         let (Kind::Loose(index) | Kind::Reader(index)) = unit.kind else { continue };
         if let (Kind::Loose(_), Phase::Final) = (unit.kind, options.phase) {
             let hits = loose(all, context, options, index);
+            admit(unit, hits);
+        }
+        if matches!(unit.kind, Kind::Loose(_)) && unit.wants.values().any(|want| want.lockfile == Some(true))
+        {
+            let hits =
+                inventory.sources.get(index).and_then(|source| too_old.hit(source)).into_iter().collect();
             admit(unit, hits);
         }
         if unit.hits.is_empty() {
@@ -220,6 +227,53 @@ fn loose(all: &Units<'_>, context: &Context<'_>, options: &Options, index: usize
         hits.push(Hit::new(&gate::REQUIRED_VARIABLE_LEFT, shared.place.clone(), reason));
     }
     hits
+}
+
+/// A source that belongs to no root module has no version of its own. Root modules that speak for it, looked up once.
+struct TooOld<'a> {
+    /// A root module, where none knows the lockfile: no source must get it.
+    none_can: Option<&'a RootModule>,
+    /// A generated one that doesn't know it: its origin must not get it.
+    generated: Option<&'a RootModule>,
+}
+
+impl<'a> TooOld<'a> {
+    fn new(all: &Units<'a>) -> Self {
+        let inventory = all.inventory;
+        let bumped: BTreeSet<usize> = all
+            .units
+            .iter()
+            .filter(|unit| !unit.bumps.is_empty())
+            .filter_map(|unit| if let Kind::Root(at) = unit.kind { Some(at) } else { None })
+            .collect();
+        let cannot: Vec<&RootModule> = inventory
+            .roots
+            .iter()
+            .enumerate()
+            .filter(|(at, root)| root.versions.verdict == VersionVerdict::Cannot && !bumped.contains(at))
+            .map(|(_, root)| root)
+            .collect();
+        let is_generated = |at: &SourceRef| {
+            let source = inventory.sources.get(at.source);
+            !at.shadowed && source.is_some_and(|source| source.editability.is_generated())
+        };
+        let none_can = cannot.first().copied().filter(|_| cannot.len() == inventory.roots.len());
+        let mut generated = cannot.iter().copied();
+        let generated = generated
+            .find(|root| root.backends.iter().flat_map(|backend| &backend.sources).any(is_generated));
+        Self { none_can, generated }
+    }
+
+    fn hit(&self, source: &Source) -> Option<Hit> {
+        let origin = source.kind == SourceKind::Terramate;
+        let root = self.generated.filter(|_| origin).or(self.none_can)?;
+        let reason = format!(
+            "nobody can tell for which root modules this counts, and what runs `{}` does not know `use_lockfile`: \
+             {}; move to Terraform 1.11 or OpenTofu 1.10 first",
+            root.path, root.versions.reason
+        );
+        Some(Hit::new(&gate::VERSION_TOO_OLD, source.place.clone(), reason))
+    }
 }
 
 /// Writes the plan down.

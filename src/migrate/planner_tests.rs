@@ -511,6 +511,44 @@ fn a_source_of_nobody_that_keeps_the_table() {
 }
 
 #[test]
+fn a_source_of_nobody_asks_the_versions_of_those_it_may_be_meant_for() {
+    let script = "terraform init -backend-config=\"bucket=b\" -backend-config=\"dynamodb_table=t\"\n";
+    let flags = |version: &str| {
+        let files = [
+            ("a/main.tf", dynamodb()),
+            ("a/.terraform-version", format!("{version}\n")),
+            ("shared/init.sh", script.to_owned()),
+        ];
+        let repo = Repo::new(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+        let plan = repo.plan(&waiving(Phase::Final, &["dual-phase-skipped"]));
+        let edited: Vec<String> = plan.files.iter().map(|file| repo.short(&file.file).to_owned()).collect();
+        (repo.gates(&plan), edited)
+    };
+    assert_eq!(flags("1.11.0"), (vec![], vec!["a/main.tf".to_owned(), "shared/init.sh".to_owned()]));
+    let (gates, edited) = flags("1.4.6");
+    assert_eq!(edited, Vec::<String>::new(), "{gates:?}");
+    assert!(gates.iter().any(|gate| gate.contains("version-too-old")), "{gates:?}");
+
+    let origin = "generate_hcl \"backend.tf\" {\n  content {\n    terraform {\n      backend \"s3\" {\n        \
+                  bucket = \"b\"\n        key = \"k\"\n        dynamodb_table = \"t\"\n      }\n    }\n  }\n}\n";
+    let copy = format!("// TERRAMATE: GENERATED AUTOMATICALLY DO NOT EDIT\n\n{}", dynamodb());
+    let generated = |version: &str| {
+        let files = [
+            ("backend.tm.hcl", origin),
+            ("new/backend.tf", copy.as_str()),
+            ("new/.terraform-version", "1.11.0\n"),
+            ("old/backend.tf", copy.as_str()),
+            ("old/.terraform-version", version),
+        ];
+        let repo = Repo::new(&files);
+        let plan = repo.plan(&waiving(Phase::Final, &["dual-phase-skipped"]));
+        plan.files.iter().map(|file| repo.short(&file.file).to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(generated("1.11.0\n"), ["backend.tm.hcl"]);
+    assert_eq!(generated("1.9.0\n"), Vec::<String>::new());
+}
+
+#[test]
 fn a_limit_takes_whole_groups_in_order() {
     let reader = "data \"terraform_remote_state\" \"n\" {\n  backend = \"s3\"\n  config = {\n    bucket = \"z\"\n    key = \
                   \"z\"\n    dynamodb_table = \"t\"\n  }\n}\n";
