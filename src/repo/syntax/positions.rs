@@ -33,24 +33,25 @@ impl<'a> Positions<'a> {
 
     /// Line and column of a byte offset that begins a character; past the end is the end.
     pub fn of(&self, offset: usize) -> Position {
-        let offset = offset.min(self.text.bytes().len());
+        let bytes = self.text.bytes();
+        let start = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        let offset = offset.clamp(start, bytes.len());
         let (from, mut at) = self.last.get();
-        let Some(between) = self.text.bytes().get(from..offset) else {
-            return self.text.position(offset);
-        };
-        if !self.utf8 {
-            // Characters can't be counted on from the last answer: the line is looked at from its start.
+        let count = |between: &[u8]| memchr::memchr_iter(b'\n', between).count();
+        // Backwards, and where characters can't be counted on from the last answer, the line is looked at from its
+        // start: an answer costs the way from the last one and its own line, never the whole file.
+        if offset < from || !self.utf8 {
+            let (low, high) = (offset.min(from), offset.max(from));
+            let lines = count(bytes.get(low..high).unwrap_or_default());
+            at.line = if offset < from { at.line.saturating_sub(lines).max(1) } else { at.line + lines };
             let line = self.text.line_span(offset).start;
-            let head = self.text.bytes().get(line..offset).unwrap_or_default();
-            at.line += memchr::memchr_iter(b'\n', between).count();
+            let head = bytes.get(line..offset).unwrap_or_default();
+            let head = if line == 0 { head.strip_prefix(BOM).unwrap_or(head) } else { head };
             at.column = std::str::from_utf8(head).map_or(head.len(), |head| head.chars().count()) + 1;
-            if line == 0 && head.starts_with(BOM) {
-                at.column =
-                    at.column.saturating_sub(if std::str::from_utf8(head).is_ok() { 1 } else { BOM.len() });
-            }
             self.last.set((offset, at));
             return at;
         }
+        let between = bytes.get(from..offset).unwrap_or_default();
         let mut tail = between;
         if let Some(newline) = memchr::memrchr(b'\n', between) {
             at.line += memchr::memchr_iter(b'\n', between).count();
