@@ -36,7 +36,7 @@ impl<'a> Positions<'a> {
         let offset = offset.min(self.text.bytes().len());
         let (from, mut at) = self.last.get();
         let Some(between) = self.text.bytes().get(from..offset) else {
-            return self.text.position(offset);
+            return self.back(offset, from, at);
         };
         if !self.utf8 {
             // Characters can't be counted on from the last answer: the line is looked at from its start.
@@ -59,6 +59,22 @@ impl<'a> Positions<'a> {
         }
         // Every byte but UTF-8's continuation bytes begins a character.
         at.column += tail.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        self.last.set((offset, at));
+        at
+    }
+
+    /// A block's own place is asked for after those of what it holds: a short way back.
+    fn back(&self, offset: usize, from: usize, last: Position) -> Position {
+        let bytes = self.text.bytes();
+        let passed = bytes.get(offset..from).unwrap_or_default();
+        let line = last.line - memchr::memchr_iter(b'\n', passed).count();
+        let start = memchr::memrchr(b'\n', bytes.get(..offset).unwrap_or_default()).map_or(0, |at| at + 1);
+        if start == 0 {
+            return self.text.position(offset);
+        }
+        let head = bytes.get(start..offset).unwrap_or_default();
+        let column = std::str::from_utf8(head).map_or(head.len(), |head| head.chars().count()) + 1;
+        let at = Position { line, column };
         self.last.set((offset, at));
         at
     }
