@@ -12,12 +12,11 @@
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
-//! | [`policy`] | who may do what to an object: policy documents and their evaluation | nothing of the others |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
-//! One direction, no way back: nobody knows `cli`, `repo` and `policy` know nothing of each other.
+//! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding`.
 //! `repo::walk` and the writing half of `migrate` touch the disk; everything between them is pure.
 
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
@@ -26,7 +25,6 @@ pub mod cli;
 pub mod config;
 pub mod finding;
 pub mod migrate;
-pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;

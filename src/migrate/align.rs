@@ -26,7 +26,7 @@ pub enum Region {
 /// What must move because of `edits`, as edits of the text that they make.
 ///
 /// A chain of the new text is set in columns when every chain of the old text that it has lines from was in
-/// columns. Source of the rules: see [`super::fmt_lines`].
+/// columns. Source of the rules: see `fmt_lines`.
 pub fn realign(original: &[u8], region: Region, edits: &Edits) -> Edits {
     let mut moved = Edits::default();
     if edits.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
 //! ([`change`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
-//! [`write`] alone, git by [`git`] and [`commit`], other programs by [`forge`].
+//! [`mod@write`] alone, git by [`git`] and [`commit`], other programs by [`forge`].
 
 pub mod align;
 pub mod change;

@@ -1,7 +1,7 @@
 //! Facts of all files to the inventory: groups files into directories, finds which backend counts in each, gives
 //! every other source to the root modules that it belongs to, and lists what belongs to none. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
@@ -171,18 +171,22 @@ impl<'a> Builder<'a> {
     }
 
     fn winners(&mut self) -> BTreeMap<String, DirView> {
+        let module_files =
+            || self.facts.files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
+        // Most directories have no backend: nothing is made for them.
+        let with_backend: HashSet<&str> = module_files()
+            .filter(|(_, module)| !module.backends.is_empty())
+            .map(|(id, _)| id.dir())
+            .collect();
         let mut dirs: BTreeMap<String, Vec<ModuleFile<'a>>> = BTreeMap::new();
         for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
-            if let Some(facts) = &file.module {
+            if let Some(facts) = file.module.as_ref().filter(|_| with_backend.contains(id.dir())) {
                 let file = ModuleFile { id, facts, first_source: *first_source };
                 dirs.entry(id.dir().to_owned()).or_default().push(file);
             }
         }
         let mut views = BTreeMap::new();
         for (dir, files) in dirs {
-            if files.iter().all(|file| file.facts.backends.is_empty()) {
-                continue;
-            }
             let terraform = root_module::winner(&files, Engine::Terraform);
             let opentofu = root_module::winner(&files, Engine::OpenTofu);
             self.inventory.problems.extend(terraform.problems.iter().cloned());

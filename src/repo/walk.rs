@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rayon::slice::ParallelSliceMut;
 
 use super::facts::FileId;
 use super::problem::{Problem, ProblemKind};
@@ -353,7 +354,7 @@ pub fn walk<T: Send>(
         }
     });
     let mut kept = shared.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    kept.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    pool.install(|| kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path)));
     let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
     dir_links.sort();
     let mut problems = shared.problems.into_inner().unwrap_or_else(PoisonError::into_inner);

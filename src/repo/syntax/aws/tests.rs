@@ -252,7 +252,7 @@ fn deep_nesting_is_left_out_not_followed() {
         assert_eq!(tables(file, &deep), []);
         assert_eq!(grants(file, &deep, &[]), []);
     }
-    let hcl = format!("policy = {}\n", deep.clone() + &"]".repeat(100_000));
+    let hcl = format!("policy = {}\n", deep + &"]".repeat(100_000));
     assert_eq!(grants("a.tf", &hcl, &[]), []);
     let objects = format!(
         "policy = jsonencode({}\"Statement .tfstate\"{})\n",
