@@ -11,8 +11,8 @@ use crate::repo::facts::dir_of;
 use crate::repo::inventory::{
     EffectiveBackend, Habit, HabitKind, Inventory, Knowable, LockMode, RootModule, SourceRef, VersionVerdict,
 };
-use crate::repo::merge::resolve;
 use crate::repo::problem::{Problem, ProblemKind};
+use crate::repo::shown::resolve;
 use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Place;
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::facts::{Call, dir_of};
 use super::inventory::{Habit, HabitKind, SharedVarFile};
-use super::merge::resolve;
 use super::script_paths::{is_automation, is_test};
+use super::shown::resolve;
 use super::text::Place;
 
 /// The shown path of a file that a call names: below the call's directory or the script's own, whichever exists;

@@ -12,6 +12,7 @@ use super::owners::Owners;
 use super::partial::{self, Choice};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::{self, ModuleFile, Settings, Winner};
+use super::shown::resolve;
 use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, expression::Scope};
 use super::terragrunt::{self, Unit};
@@ -48,29 +49,6 @@ pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> 
     builder.unattributed(&dirs);
     builder.table_grants();
     builder.finish(owners)
-}
-
-/// `base/path` with `.` and `..` worked out, as a shown path. `None` for an absolute path: it is not in the tree.
-pub fn resolve(base: &str, path: &str) -> Option<String> {
-    if path.starts_with('/') {
-        return None;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in base.split('/').chain(path.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    Some(match (base.starts_with('/'), joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
-    })
 }
 
 /// What one directory's module files come to, for each program.
@@ -772,15 +750,5 @@ mod tests {
         let inventory = inventory_of(&[("main.tf", backend), ("other.json", &other), ("ours.json", &ours)]);
         let places: Vec<&str> = inventory.grants.iter().map(|grant| grant.place.file.as_str()).collect();
         assert_eq!(places, ["ours.json"]);
-    }
-
-    #[test]
-    fn resolve_works_out_dots() {
-        assert_eq!(resolve("a/b", "../c").as_deref(), Some("a/c"));
-        assert_eq!(resolve(".", "./x").as_deref(), Some("x"));
-        assert_eq!(resolve("a", "..").as_deref(), Some("."));
-        assert_eq!(resolve("a", "../../x").as_deref(), Some("../x"));
-        assert_eq!(resolve("/r/a", "../x").as_deref(), Some("/r/x"));
-        assert_eq!(resolve("a", "/abs"), None);
     }
 }

@@ -15,7 +15,7 @@ use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
 use super::root_module::{is_module_file, is_override_file};
-use super::shown::Home;
+use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
@@ -319,10 +319,10 @@ fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String
     let mut places = Vec::new();
     for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
         for dir in [call_dir.unwrap_or("."), "."] {
-            let (Some(shown_dir), os_dir) = (merge::resolve(shown_base, dir), os_base.join(dir)) else {
+            let (Some(shown_dir), os_dir) = (resolve(shown_base, dir), os_base.join(dir)) else {
                 continue;
             };
-            let Some(shown) = merge::resolve(&shown_dir, file) else { continue };
+            let Some(shown) = resolve(&shown_dir, file) else { continue };
             places.push((shown, os_dir.join(file)));
         }
     }

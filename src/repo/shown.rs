@@ -5,6 +5,33 @@ use std::path::{Component, Path};
 
 use globset::{GlobBuilder, escape};
 
+/// `path` with `.` and `..` worked off, as Go's `filepath.Clean` does it: `.` when nothing is left, a leading `..`
+/// stays in a relative path and goes from an absolute one.
+pub fn clean(path: &str) -> String {
+    let absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            ".." if absolute => {}
+            part => parts.push(part),
+        }
+    }
+    match (absolute, parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".to_owned(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+/// `base/path` as a shown path. `None` for an absolute path: it is not in the tree.
+pub fn resolve(base: &str, path: &str) -> Option<String> {
+    (!path.starts_with('/')).then(|| clean(&format!("{base}/{path}")))
+}
+
 /// A directory that paths are told from, and where the user stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
@@ -117,6 +144,16 @@ fn matches(part: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn resolve_works_out_dots() {
+        assert_eq!(resolve("a/b", "../c").as_deref(), Some("a/c"));
+        assert_eq!(resolve(".", "./x").as_deref(), Some("x"));
+        assert_eq!(resolve("a", "..").as_deref(), Some("."));
+        assert_eq!(resolve("a", "../../x").as_deref(), Some("../x"));
+        assert_eq!(resolve("/r/a", "../x").as_deref(), Some("/r/x"));
+        assert_eq!(resolve("a", "/abs"), None);
+    }
 
     fn home(root: &str, cwd: &str) -> Home {
         Home::new(Path::new(root), Path::new(cwd))

@@ -1,5 +1,7 @@
 //! Directories as scripts write them: known base directories, joining, cleaning. Nothing is looked up.
 
+use crate::repo::shown;
+
 /// Variables by which scripts and CI systems name the repository's root or the script's own directory.
 const BASE_DIRS: &[&str] = &[
     "${{ github.workspace }}",
@@ -73,24 +75,7 @@ pub(crate) fn join_dir(base: Option<&str>, dir: &str) -> String {
 
 /// A path without `.`, empty parts, and `x/..`; `.` when nothing is left. Blanks inside placeholders stay.
 pub(crate) fn clean_path(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    let path = path.replace('\\', "/");
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            part => parts.push(part),
-        }
-    }
-    match (absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
-    }
+    shown::clean(&path.replace('\\', "/"))
 }
 
 #[cfg(test)]

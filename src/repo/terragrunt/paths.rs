@@ -5,6 +5,8 @@
 //! tree hangs below a made-up absolute root that holds a control character. A value that still holds it in the end
 //! depends on where the checkout lies, and is unknown.
 
+pub(super) use crate::repo::shown::clean;
+
 /// The character that marks the made-up root. No path of a repository holds it.
 const MARK: char = '\u{1}';
 
@@ -59,27 +61,6 @@ impl Root {
 /// Whether a text holds a part of the made-up root.
 pub(super) fn depends_on_checkout(text: &str) -> bool {
     text.contains(MARK)
-}
-
-/// `path` with `.` and `..` worked off, as Go's `filepath.Clean` does it.
-pub(super) fn clean(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            other => parts.push(other),
-        }
-    }
-    match (absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
-    }
 }
 
 /// `path` seen from `dir`: itself when it is absolute.
