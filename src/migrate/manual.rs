@@ -75,7 +75,7 @@ pub fn unclear(inventory: &Inventory, phase: Phase) -> Vec<ManualStep> {
         .collect()
 }
 
-/// Digests that a rollback must deal with: while the table was off, nobody wrote them, and the first run with the
+/// Digests that a rollback must deal with: while the table was off, nobody wrote them, and already `init` with the
 /// table would stop at a stale one. Source: the S3 backend's `-md5` item.
 pub fn digests(
     inventory: &Inventory,
@@ -96,7 +96,7 @@ pub fn digests(
                     file: unit.place.file.clone(),
                     line: unit.place.line,
                     reason: format!(
-                        "before the first run with `{table}`: its digests were not written while the table was off, \
+                        "before `init` with `{table}` (even that stops at a stale one): its digests were not written while the table was off, \
                          and a stale one stops the run; delete them, in every workspace (the item is called \
                          BUCKET/PREFIX/WORKSPACE/KEY-md5 there)"
                     ),
