@@ -745,3 +745,20 @@ fn history_decides_how_long_it_soaked() {
     assert_eq!(said.code, 1);
     assert!(said.stderr.contains("it lies in no git repository"), "{}", said.stderr);
 }
+
+#[test]
+fn a_backend_config_file_of_only_the_table_may_end_empty() {
+    let dir = tree(&[
+        (
+            "a/main.tf",
+            "terraform {\n  required_version = \">= 1.11\"\n\n  backend \"s3\" {\n    bucket       = \"b\"\n    key          = \"k\"\n    use_lockfile = true\n  }\n}\n",
+        ),
+        ("a/lock.tfbackend", "dynamodb_table = \"t\"\n"),
+        ("init.sh", "cd a && terraform init -reconfigure -backend-config=lock.tfbackend\n"),
+    ]);
+    let said = migrate(dir.path(), &["--phase", "final", "--waive", "soak-too-short=a test", "--write", "."]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert_eq!(read(dir.path(), "a/lock.tfbackend"), "");
+    let again = migrate(dir.path(), &["--phase", "final", "--check", "."]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+}

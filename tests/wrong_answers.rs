@@ -165,3 +165,16 @@ fn an_exclude_may_begin_with_a_dot() {
     assert_eq!(modes(&scan(&dir, &["--exclude", "./a"]).1), [("b", "lockfile")]);
     assert_eq!(modes(&scan(&dir, &["--exclude", "./a/"]).1), [("b", "lockfile")]);
 }
+
+/// A file that a call names and that sets nothing is read, and found to set nothing: that is not the same as missing.
+#[test]
+fn a_named_config_file_may_be_empty() {
+    let dir = tree(&[
+        ("a/main.tf", &module("    use_lockfile = true\n")),
+        ("a/empty.conf", "# the table stood here\n"),
+        ("a/init.sh", "terraform init -backend-config=empty.conf\n"),
+        ("b/main.tf", &module("    use_lockfile = true\n")),
+        ("b/init.sh", "terraform init -backend-config=missing.conf\n"),
+    ]);
+    assert_eq!(modes(&scan(&dir, &[]).1), [("a", "lockfile"), ("b", "unknown")]);
+}

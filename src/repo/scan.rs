@@ -190,10 +190,14 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
     }
 }
 
-/// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL.
+/// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL. One that sets
+/// nothing is there all the same: what it says is that nothing more is set.
 fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
     let text = Text::new(bytes);
-    if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) }
+    let (source, problems) =
+        if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) };
+    let empty = problems.is_empty().then(|| hcl::flat_source(path, text, Vec::new()));
+    (source.or(empty), problems)
 }
 
 fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {
@@ -255,7 +259,8 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
         };
         // A pattern (`$ENV.tfvars`) names many files: those without backend settings are variables and no more.
         let says_nothing = |source: &Source| !hcl::identifies_a_state(&source.settings);
-        if by_pattern.contains(&shown) && source.as_ref().is_none_or(says_nothing) {
+        let only_variables = source.as_ref().is_none_or(says_nothing) && !partial::is_well_known(&shown);
+        if by_pattern.contains(&shown) && only_variables {
             continue;
         }
         match kept.binary_search_by(|(id, _)| id.path.as_str().cmp(&shown)) {

@@ -201,6 +201,9 @@ impl Dir {
     /// What ignore rules say of an entry. `.ignore` is the user's own word; what git's rules name may be tracked
     /// all the same.
     fn standing(&self, name: &OsStr, is_dir: bool) -> Standing {
+        if self.ignores.is_none() && !self.git_ignored {
+            return Standing::Plain;
+        }
         let path = self.real.join(name);
         match self.rule_for(&path, is_dir) {
             Some(Rule::Plain) => Standing::Ignored,

@@ -478,19 +478,24 @@ pub fn read_flat(file: &str, text: Text<'_>) -> (Option<Source>, Vec<Problem>) {
     let whole = Span::new(0, text.bytes().len());
     let (settings, error) = settings(text, whole);
     let problems = error.iter().map(|error| parse_problem(file, text, error)).collect();
-    let Some(first) = settings.first() else { return (None, problems) };
-    let source = Source {
+    let source = (!settings.is_empty()).then(|| flat_source(file, text, settings));
+    (source, problems)
+}
+
+/// A flat file as a source, whatever it sets.
+pub fn flat_source(file: &str, text: Text<'_>, settings: Vec<Setting>) -> Source {
+    let whole = Span::new(0, text.bytes().len());
+    Source {
         kind: SourceKind::BackendConfigFile,
         syntax: Syntax::HclBody,
-        place: text.place(file, first.span.start),
+        place: text.place(file, settings.first().map_or(0, |first| first.span.start)),
         span: whole,
         body: whole,
         editability: Editability::Safe,
         label: None,
         git_ignored: false,
         settings,
-    };
-    (Some(source), problems)
+    }
 }
 
 /// The generator that a file's header names. Source: the headers that Terragrunt and Terramate write.
