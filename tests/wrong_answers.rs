@@ -178,3 +178,24 @@ fn a_named_config_file_may_be_empty() {
     ]);
     assert_eq!(modes(&scan(&dir, &[]).1), [("a", "lockfile"), ("b", "unknown")]);
 }
+
+/// A workflow's step without a `working-directory` runs at the top: its flags are the top's, complete block or not.
+#[test]
+fn a_workflow_without_a_directory_runs_at_the_top() {
+    let workflow =
+        "jobs:\n  a:\n    steps:\n      - run: terraform init -backend-config=\"dynamodb_table=locks\"\n";
+    let dir = tree(&[("main.tf", &module("")), (".github/workflows/x.yml", workflow)]);
+    assert_eq!(modes(&scan(&dir, &[]).1), [(".", "dynamodb")]);
+}
+
+/// What is left out is neither read nor edited: a root module that needs it can't be told.
+#[test]
+fn an_excluded_config_file_is_left_out_though_a_call_names_it() {
+    let dir = tree(&[
+        ("a/main.tf", &module("")),
+        ("env/p.conf", "dynamodb_table = \"locks\"\n"),
+        ("run.sh", "cd a\nterraform init -backend-config=../env/p.conf\n"),
+    ]);
+    assert_eq!(modes(&scan(&dir, &[]).1), [("a", "dynamodb")]);
+    assert_eq!(modes(&scan(&dir, &["--exclude", "env"]).1), [("a", "unknown")]);
+}

@@ -113,7 +113,7 @@ pub(super) struct Args {
     /// Days for which both locks must have been taken before the table goes.
     #[arg(long, value_name = "N", default_value_t = 14, help_heading = "Gates")]
     soak_days: u32,
-    /// What `lockshift audit --format json` said.
+    /// What an audit of the locks said, as JSON.
     #[arg(long, value_name = "FILE", help_heading = "Gates")]
     evidence: Option<PathBuf>,
 
@@ -299,7 +299,7 @@ fn read_evidence(file: &PathBuf) -> Result<Evidence, Failure> {
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     Evidence::parse(&json).map_err(|error| {
         Failure::new(format!("{} is no audit: {error}", file.display()))
-            .help("`lockshift audit --format json --output FILE` writes one")
+            .help("it is a JSON file: `generated_at`, `states`, `findings`, `unread`, `probes`")
     })
 }
 

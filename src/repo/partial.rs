@@ -242,6 +242,12 @@ impl<'a> Work<'a> {
         if let Some(root) = self.root_index.get(home) {
             return Targets::Roots(vec![(root, Captures::new())]);
         }
+        // A pipeline's commands run at the top of the repository unless they say otherwise.
+        if is_automation(file)
+            && let Some(root) = self.root_index.get(reach(file))
+        {
+            return Targets::Roots(vec![(root, Captures::new())]);
+        }
         // Where the file that it names stands below a root module, it runs there.
         let mut found = BTreeMap::new();
         for (written, _) in &call.config_files {

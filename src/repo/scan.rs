@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use globset::GlobSet;
+
 use super::class::{FileClass, Prefilter, class_in, class_of};
 use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
@@ -125,7 +127,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let visit = |file: &Candidate<'_>| visit(file, &filter);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
-    read_named_config_files(&mut walked.kept);
+    read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     show_link_targets(&mut walked.kept);
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
@@ -250,8 +252,9 @@ fn too_large(path: &str) -> Problem {
 
 /// Any file can be given to `-backend-config`, whatever its name: those that a call names and that the walk did
 /// not take for one are read now. Flat files that nothing names are forgotten.
-fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>) {
-    let (wanted, by_pattern) = named_config_files(kept);
+fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSet) {
+    let (mut wanted, by_pattern) = named_config_files(kept);
+    wanted.retain(|shown, _| !exclude.is_match(shown));
     for (shown, os_path) in wanted {
         let (source, problems) = match fs::read(&os_path) {
             Ok(bytes) => read_config_file(&shown, &bytes),

@@ -293,17 +293,7 @@ pub fn walk<T: Send>(
     progress: &dyn Progress,
     visit: &(dyn Fn(&Candidate<'_>) -> Result<Option<T>, Problem> + Sync),
 ) -> Result<Walked<T>, WalkError> {
-    let mut exclude = GlobSetBuilder::new();
-    for glob in &options.exclude {
-        // No shown path begins with `./`.
-        let glob = glob.trim_start_matches("./");
-        let bad = |source| WalkError::BadGlob { glob: glob.to_owned(), source };
-        exclude.add(Glob::new(glob).map_err(bad)?);
-        // `modules` means the directory and all below it, as in `.gitignore`.
-        exclude.add(Glob::new(&format!("{}/**", glob.trim_end_matches('/'))).map_err(bad)?);
-    }
-    let exclude =
-        exclude.build().map_err(|source| WalkError::BadGlob { glob: options.exclude.join(", "), source })?;
+    let exclude = excludes(&options.exclude)?;
     let starts = starts(&options.paths, keep_ignored)?;
 
     let shared = Shared {
@@ -436,6 +426,23 @@ pub fn join(dir: &str, name: &str) -> String {
         "/" => format!("/{name}"),
         _ => format!("{dir}/{name}"),
     }
+}
+
+/// Globs of shown paths as one matcher.
+///
+/// # Errors
+/// A glob that can't be read.
+pub fn excludes(globs: &[String]) -> Result<GlobSet, WalkError> {
+    let mut exclude = GlobSetBuilder::new();
+    for glob in globs {
+        // No shown path begins with `./`.
+        let glob = glob.trim_start_matches("./");
+        let bad = |source| WalkError::BadGlob { glob: glob.to_owned(), source };
+        exclude.add(Glob::new(glob).map_err(bad)?);
+        // `modules` means the directory and all below it, as in `.gitignore`.
+        exclude.add(Glob::new(&format!("{}/**", glob.trim_end_matches('/'))).map_err(bad)?);
+    }
+    exclude.build().map_err(|source| WalkError::BadGlob { glob: globs.join(", "), source })
 }
 
 /// Ignore rules that hold where the walk begins: git's own excludes and the files above, up to the repository's
