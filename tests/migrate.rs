@@ -762,3 +762,13 @@ fn a_backend_config_file_of_only_the_table_may_end_empty() {
     let again = migrate(dir.path(), &["--phase", "final", "--check", "."]);
     assert_eq!(again.code, 0, "{}", again.stderr);
 }
+
+#[test]
+fn a_rollback_of_a_flag_alone_says_the_digests_too() {
+    let dir =
+        tree(&[("lib/run.sh", "cd \"$1\"\nterraform init -reconfigure -backend-config=use_lockfile=true\n")]);
+    let said = migrate(dir.path(), &["--phase", "rollback", "--rollback-table", "locks", "."]);
+    assert!(said.text().contains("-backend-config=dynamodb_table=locks"), "{}", said.text());
+    let step = r#"aws dynamodb delete-item --table-name locks --key '{"LockID":{"S":"BUCKET/KEY-md5"}}'"#;
+    assert!(said.stderr.contains(step), "{}", said.stderr);
+}

@@ -9,7 +9,7 @@ use super::plan::ManualStep;
 use super::units::{Bump, Kind, Unit, line_of};
 use super::want::{names_table, own_mode};
 use crate::repo::facts::Tool;
-use crate::repo::inventory::{EffectiveBackend, Inventory, LockMode};
+use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode};
 use crate::repo::source::{SourceKind, Syntax};
 
 /// The changes of one source, for people.
@@ -85,35 +85,48 @@ pub fn digests(
 ) -> Vec<ManualStep> {
     let Some(table) = &options.rollback_table else { return Vec::new() };
     let mut steps = Vec::new();
+    let mut step = |unit: &Unit, roots: Vec<String>, write: String| {
+        let reason = format!(
+            "before `init` with `{table}`: its digests were not written while the table was off, and even `init` stops \
+             at a stale one; delete them, in every workspace (the item is called BUCKET/PREFIX/WORKSPACE/KEY-md5 there)"
+        );
+        steps.push(ManualStep { roots, file: unit.place.file.clone(), line: unit.place.line, reason, write });
+    };
     for unit in live.iter().filter_map(|at| units.get(*at)) {
-        let Kind::Root(root) = unit.kind else { continue };
-        let Some(root) = inventory.roots.get(root) else { continue };
-        for (nth, mode) in &unit.modes {
-            let Some(backend) = root.backends.get(*nth) else { continue };
-            if (backend.mode, *mode) == (LockMode::Lockfile, LockMode::Dual) {
-                steps.push(ManualStep {
-                    roots: vec![root.path.clone()],
-                    file: unit.place.file.clone(),
-                    line: unit.place.line,
-                    reason: format!(
-                        "before `init` with `{table}` (even that stops at a stale one): its digests were not written while the table was off, \
-                         and a stale one stops the run; delete them, in every workspace (the item is called \
-                         BUCKET/PREFIX/WORKSPACE/KEY-md5 there)"
-                    ),
-                    write: delete_digest(backend, table),
-                });
+        match unit.kind {
+            Kind::Root(root) => {
+                let Some(root) = inventory.roots.get(root) else { continue };
+                for (nth, mode) in &unit.modes {
+                    let Some(backend) = root.backends.get(*nth) else { continue };
+                    if (backend.mode, *mode) == (LockMode::Lockfile, LockMode::Dual) {
+                        step(unit, vec![root.path.clone()], delete_digest(backend, table));
+                    }
+                }
             }
+            // A flag or a template brings the table back for states that can't be named here.
+            Kind::Loose(source) => {
+                let alone = |source| own_mode(source) == LockMode::Lockfile;
+                if inventory.sources.get(source).is_some_and(alone) {
+                    step(unit, Vec::new(), delete_item("BUCKET/KEY", "", table));
+                }
+            }
+            Kind::Reader(_) => {}
         }
     }
     steps
 }
 
 fn delete_digest(backend: &EffectiveBackend, table: &str) -> String {
-    let bucket = backend.bucket.known().map_or("BUCKET", String::as_str);
-    let key = backend.key.known().map_or("KEY", String::as_str);
-    let region =
-        backend.region.known().map(|region| format!(" --region {}", quoted(region))).unwrap_or_default();
-    let item = serde_json::json!({ "LockID": { "S": format!("{bucket}/{key}-md5") } }).to_string();
+    let known =
+        |value: &'_ Knowable<String>, or: &str| value.known().cloned().unwrap_or_else(|| or.to_owned());
+    let region = backend.region.known().map(|region| format!(" --region {}", quoted(region)));
+    let state = format!("{}/{}", known(&backend.bucket, "BUCKET"), known(&backend.key, "KEY"));
+    delete_item(&state, &region.unwrap_or_default(), table)
+}
+
+/// The command that deletes one digest.
+fn delete_item(state: &str, region: &str, table: &str) -> String {
+    let item = serde_json::json!({ "LockID": { "S": format!("{state}-md5") } }).to_string();
     format!("aws dynamodb delete-item --table-name {}{region} --key {}", quoted(table), quoted(&item))
 }
 
