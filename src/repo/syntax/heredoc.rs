@@ -13,7 +13,7 @@ use super::calls_yaml::block_end;
 use super::fragment::{self, Hit};
 use super::hcl;
 use super::locate::Locator;
-use super::shell::{Budget, heredoc_body};
+use super::shell::{self, Budget, heredoc_body};
 
 /// Text inside a script that is written to somewhere as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -433,17 +433,8 @@ fn regions(text: Text<'_>, language: Language) -> Vec<Region> {
 /// The marker of a heredoc that this line opens.
 fn heredoc_mark(line: &[u8]) -> Option<String> {
     let at = memchr::memmem::find(line, b"<<")?;
-    let rest = line.get(at + 2..)?;
-    let skip =
-        rest.iter().take_while(|byte| matches!(byte, b'-' | b'~' | b' ' | b'\'' | b'"' | b'\\')).count();
-    let mark: Vec<u8> = rest
-        .iter()
-        .skip(skip)
-        .copied()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        .collect();
-    let first = mark.first()?;
-    (first.is_ascii_alphabetic() || *first == b'_').then(|| String::from_utf8_lossy(&mark).into_owned())
+    let (_, mark) = shell::heredoc_word(line.get(at + 2..)?);
+    shell::begins_name(mark).then(|| String::from_utf8_lossy(mark).into_owned())
 }
 
 /// A triple quote or backtick that opens on this line and does not close on it.

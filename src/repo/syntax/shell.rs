@@ -340,18 +340,11 @@ impl Scanner<'_> {
     fn heredoc(&mut self) {
         self.finish_word();
         let rest = self.bytes.get(self.at + 2..self.end).unwrap_or_default();
-        let skip =
-            rest.iter().take_while(|byte| matches!(byte, b'-' | b'~' | b' ' | b'\'' | b'"' | b'\\')).count();
-        let mark: Vec<u8> = rest
-            .iter()
-            .skip(skip)
-            .copied()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-            .collect();
+        let (skip, mark) = heredoc_word(rest);
         let quoted = rest.get(skip.saturating_sub(1)).is_some_and(|byte| matches!(byte, b'\'' | b'"'));
         self.at += 2 + skip + mark.len() + usize::from(quoted);
-        if mark.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_') {
-            self.heredocs.push(String::from_utf8_lossy(&mark).into_owned());
+        if begins_name(mark) {
+            self.heredocs.push(String::from_utf8_lossy(mark).into_owned());
         }
     }
 
@@ -391,4 +384,18 @@ pub(crate) fn heredoc_body(
         line += len;
     }
     None
+}
+
+/// What stands behind `<<`: how many bytes of dash, tilde, blanks and quotes, and the marker's own bytes.
+pub(super) fn heredoc_word(rest: &[u8]) -> (usize, &[u8]) {
+    let skip =
+        rest.iter().take_while(|byte| matches!(byte, b'-' | b'~' | b' ' | b'\'' | b'"' | b'\\')).count();
+    let word = rest.get(skip..).unwrap_or_default();
+    let length = word.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    (skip, word.get(..length).unwrap_or_default())
+}
+
+/// Whether a marker begins as a name does; `<<3` is a shift.
+pub(super) fn begins_name(mark: &[u8]) -> bool {
+    mark.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
