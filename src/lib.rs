@@ -5,6 +5,7 @@
 //! ```text
 //! scan      paths ─ walk ─▶ files ─ read ─▶ facts ─ merge ─▶ Inventory ─▶ report
 //! migrate   Inventory ─ plan ─▶ steps and refusals ─ edit ─▶ new bytes ─ verify ─▶ diff | write
+//! audit     Inventory or buckets ─ collect ─▶ Snapshot ─ judge(now) ─▶ findings ─▶ report
 //! ```
 //!
 //! | room | what it is for | what it may know |
@@ -13,18 +14,23 @@
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
+//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`finding`], [`rules`] |
+//! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
 //! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding`.
-//! `repo::walk` and the writing half of `migrate` touch the disk; everything between them is pure.
+//! `repo::walk` and the writing half of `migrate` touch the disk, `audit::collect` touches AWS; everything between them
+//! is pure.
 
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 
+pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod finding;
 pub mod migrate;
+pub mod moment;
 pub mod repo;
 pub mod report;
 pub mod rules;

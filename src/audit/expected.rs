@@ -1,0 +1,359 @@
+//! What the repositories say that there should be: states, their locks, and how to reach them. Made from an
+//! inventory or from flags; pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::repo::inventory::{EffectiveBackend, Engine, Inventory, Knowable, LockMode};
+use crate::repo::setting::Value;
+use crate::repo::source::SourceKind;
+use crate::repo::text::Place;
+
+/// Workspaces other than `default` live below this prefix when the backend names none.
+/// Source: `workspace_key_prefix` in the S3 backend's schema.
+pub const WORKSPACE_PREFIX: &str = "env:";
+
+/// What should be there.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Expected {
+    /// One for each effective backend whose bucket and key are known, in the inventory's order.
+    pub states: Vec<ExpectedState>,
+    /// Backends that can't be placed: the root module and why. An audit can't vouch for them.
+    pub unplaced: Vec<Unplaced>,
+    /// Buckets and tables that were named by hand (`--bucket`, `--table`), with no repository behind them.
+    pub named: Named,
+    /// Tables that the repository mentions anywhere, readers, grants and table resources included.
+    pub tables_mentioned: BTreeSet<String>,
+}
+
+/// Buckets and tables named by hand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Buckets.
+    pub buckets: Vec<String>,
+    /// Tables, by name or ARN.
+    pub tables: Vec<String>,
+    /// Prefixes to list; none for whole buckets.
+    pub prefixes: Vec<String>,
+}
+
+/// One state (its default workspace), as one root module's backend names it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExpectedState {
+    /// Its bucket.
+    pub bucket: String,
+    /// Its key: the default workspace's state path.
+    pub key: String,
+    /// Where its other workspaces live; `env:` when the backend says nothing. Empty means `WORKSPACE/KEY`.
+    pub workspace_key_prefix: String,
+    /// Which locks its runs take.
+    pub mode: LockMode,
+    /// Its table, by name or ARN, when it has one.
+    pub table: Option<String>,
+    /// How to reach it.
+    pub access: Access,
+    /// The root module's path.
+    pub root: String,
+    /// The choice of backend-config that leads here.
+    pub backend_config: Vec<String>,
+    /// Which program reads it so.
+    pub engine: Engine,
+    /// Where it stands, for findings.
+    pub place: Place,
+}
+
+/// How a backend says that its stores are reached. Credentials are never kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Access {
+    /// `region`.
+    pub region: Option<String>,
+    /// `profile`.
+    pub profile: Option<String>,
+    /// `assume_role.role_arn` or the old `role_arn`.
+    pub role_arn: Option<String>,
+    /// `assume_role.external_id` or the old `external_id` is set: it is a secret that must come from elsewhere.
+    pub wants_external_id: bool,
+    /// `endpoints.s3` or the old `endpoint`.
+    pub s3_endpoint: Option<String>,
+    /// `endpoints.dynamodb` or the old `dynamodb_endpoint`.
+    pub dynamodb_endpoint: Option<String>,
+    /// `use_path_style` or the old `force_path_style`.
+    pub path_style: bool,
+}
+
+/// A backend that can't be placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unplaced {
+    /// The root module's path.
+    pub root: String,
+    /// What is not known, and why.
+    pub why: String,
+    /// Where.
+    pub place: Place,
+}
+
+impl Expected {
+    /// What an inventory says.
+    pub fn of(inventory: &Inventory) -> Self {
+        let mut expected = Self::default();
+        for root in &inventory.roots {
+            for backend in &root.backends {
+                let Some(place) = backend.sources.first().map(|source| Place {
+                    file: source.file.clone(),
+                    line: source.line,
+                    column: source.column,
+                }) else {
+                    continue;
+                };
+                match placed(backend) {
+                    Ok((bucket, key)) => expected.states.push(ExpectedState {
+                        bucket,
+                        key,
+                        workspace_key_prefix: match &backend.workspace_key_prefix {
+                            Knowable::Known(prefix) => prefix.clone(),
+                            _ => WORKSPACE_PREFIX.to_owned(),
+                        },
+                        mode: backend.mode,
+                        table: known(&backend.dynamodb_table).filter(|table| !table.is_empty()),
+                        access: access(inventory, backend),
+                        root: root.path.clone(),
+                        backend_config: backend.backend_config.clone(),
+                        engine: backend.engine,
+                        place,
+                    }),
+                    Err(why) => expected.unplaced.push(Unplaced { root: root.path.clone(), why, place }),
+                }
+            }
+        }
+        let mentioned = &mut expected.tables_mentioned;
+        mentioned.extend(expected.states.iter().filter_map(|state| state.table.clone()));
+        mentioned.extend(inventory.readers.iter().filter_map(|reader| reader.dynamodb_table.clone()));
+        mentioned.extend(inventory.unattributed.iter().filter_map(|found| found.dynamodb_table.clone()));
+        expected
+    }
+
+    /// Prepares for looking paths up.
+    pub fn index(&self) -> Index<'_> {
+        let mut index = Index::default();
+        for state in &self.states {
+            let bucket = state.bucket.as_str();
+            index.keys.entry(bucket).or_default().entry(state.key.as_str()).or_default().push(state);
+            index.prefixes.entry(bucket).or_default().insert(state.workspace_key_prefix.as_str());
+        }
+        index
+    }
+
+    /// Every bucket, once, in order.
+    pub fn buckets(&self) -> BTreeSet<&str> {
+        let named = self.named.buckets.iter().map(String::as_str);
+        self.states.iter().map(|state| state.bucket.as_str()).chain(named).collect()
+    }
+}
+
+/// A lock table, as a backend names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableRef {
+    /// Its name, without account and region.
+    pub name: String,
+    /// Its region: the ARN's, else the backend's; none when neither says.
+    pub region: Option<String>,
+    /// The account, when an ARN says it.
+    pub account: Option<String>,
+    /// The endpoint; none for AWS itself.
+    pub endpoint: Option<String>,
+}
+
+impl TableRef {
+    /// Reads a name or a full ARN (`arn:aws:dynamodb:REGION:ACCOUNT:table/NAME`).
+    pub fn of(table: &str, access: &Access) -> Self {
+        let (region, endpoint) = (access.region.clone(), access.dynamodb_endpoint.clone());
+        let mut parts = table.splitn(6, ':');
+        let arn = (parts.next() == Some("arn")).then(|| (parts.nth(2), parts.next(), parts.next()));
+        let Some((Some(arn_region), Some(account), Some(resource))) = arn else {
+            return Self { name: table.to_owned(), region, account: None, endpoint };
+        };
+        let text = |part: &str| (!part.is_empty()).then(|| part.to_owned());
+        Self {
+            name: resource.strip_prefix("table/").unwrap_or(resource).to_owned(),
+            region: text(arn_region).or(region),
+            account: text(account),
+            endpoint,
+        }
+    }
+}
+
+/// Expected states by what a listing shows: made once, asked for every key.
+#[derive(Debug, Default)]
+pub struct Index<'a> {
+    /// By bucket, then key.
+    keys: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a ExpectedState>>>,
+    /// By bucket: the workspace prefixes in use.
+    prefixes: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+impl<'a> Index<'a> {
+    /// The states that live at this path, each with the workspace that makes it so.
+    pub fn at<'p>(&self, bucket: &str, state_path: &'p str) -> Vec<(&'a ExpectedState, &'p str)> {
+        let Some(keys) = self.keys.get(bucket) else { return Vec::new() };
+        let mut found: Vec<(&ExpectedState, &str)> =
+            keys.get(state_path).into_iter().flatten().map(|state| (*state, "default")).collect();
+        for prefix in self.prefixes.get(bucket).into_iter().flatten() {
+            let Some((workspace, key)) = split_workspace(prefix, state_path) else { continue };
+            let states = keys.get(key).into_iter().flatten();
+            found.extend(
+                states.filter(|state| state.workspace_key_prefix == *prefix).map(|state| (*state, workspace)),
+            );
+        }
+        found
+    }
+
+    /// Whether any expected state lives at this path.
+    pub fn knows(&self, bucket: &str, state_path: &str) -> bool {
+        !self.at(bucket, state_path).is_empty()
+    }
+}
+
+/// The workspace and the key of `PREFIX/WORKSPACE/KEY`.
+/// Source: `backend_state.go` (`path` and `keyEnv`) of the S3 backend.
+fn split_workspace<'a>(prefix: &str, state_path: &'a str) -> Option<(&'a str, &'a str)> {
+    let rest = match prefix {
+        "" => state_path,
+        prefix => state_path.strip_prefix(prefix)?.strip_prefix('/')?,
+    };
+    rest.split_once('/').filter(|(workspace, key)| !workspace.is_empty() && !key.is_empty())
+}
+
+impl ExpectedState {
+    /// Its table, where it has one.
+    pub fn table_ref(&self) -> Option<TableRef> {
+        self.table.as_deref().map(|table| TableRef::of(table, &self.access))
+    }
+
+    /// The state path of a workspace.
+    pub fn path_of(&self, workspace: &str) -> String {
+        match (workspace, self.workspace_key_prefix.as_str()) {
+            ("default", _) => self.key.clone(),
+            (_, "") => format!("{workspace}/{}", self.key),
+            (_, prefix) => format!("{prefix}/{workspace}/{}", self.key),
+        }
+    }
+}
+
+/// The text of a literal, as the backend's schema would convert it.
+fn literal(value: &Value) -> Option<String> {
+    match value {
+        Value::Text(text) | Value::Number(text) => Some(text.clone()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Null | Value::Secret | Value::Object | Value::Unknown { .. } => None,
+    }
+}
+
+fn known(value: &Knowable<String>) -> Option<String> {
+    match value {
+        Knowable::Known(value) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn placed(backend: &EffectiveBackend) -> Result<(String, String), String> {
+    let one = |name: &str, value: &Knowable<String>| match value {
+        Knowable::Known(value) if !value.is_empty() => Ok(value.clone()),
+        Knowable::Unknown(why) => Err(format!("`{name}` is not known: {why}")),
+        _ => Err(format!("`{name}` is not set in what the repository holds")),
+    };
+    let bucket = one("bucket", &backend.bucket)?;
+    let key = one("key", &backend.key)?;
+    if let Knowable::Unknown(why) = &backend.workspace_key_prefix {
+        return Err(format!("`workspace_key_prefix` is not known: {why}"));
+    }
+    Ok((bucket, key))
+}
+
+/// The settings that say how to reach the stores. They are merged as the backend's others are: a later source wins;
+/// a shadowed one says nothing.
+fn access(inventory: &Inventory, backend: &EffectiveBackend) -> Access {
+    let sources = backend
+        .sources
+        .iter()
+        .filter(|source| !source.shadowed && source.kind != SourceKind::Reader)
+        .filter_map(|source| inventory.sources.get(source.source));
+    let mut access = Access { region: known(&backend.region), ..Access::default() };
+    for source in sources {
+        let text = |names: &[&str]| {
+            let set = names.iter().find_map(|name| source.setting(name))?;
+            literal(&set.value).filter(|text| !text.is_empty())
+        };
+        let update = |slot: &mut Option<String>, names: &[&str]| {
+            if let Some(found) = text(names) {
+                *slot = Some(found);
+            }
+        };
+        update(&mut access.profile, &["profile"]);
+        update(&mut access.role_arn, &["assume_role.role_arn", "role_arn"]);
+        update(&mut access.s3_endpoint, &["endpoints.s3", "endpoint"]);
+        update(&mut access.dynamodb_endpoint, &["endpoints.dynamodb", "dynamodb_endpoint"]);
+        access.wants_external_id |=
+            ["assume_role.external_id", "external_id"].iter().any(|name| source.setting(name).is_some());
+        if let Some(style) = text(&["use_path_style", "force_path_style"]) {
+            access.path_style = style == "true";
+        }
+    }
+    access
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(key: &str, prefix: &str) -> ExpectedState {
+        ExpectedState {
+            bucket: "b".into(),
+            key: key.into(),
+            workspace_key_prefix: prefix.into(),
+            mode: LockMode::Dual,
+            table: None,
+            access: Access { region: Some("eu-west-1".into()), ..Access::default() },
+            root: "root".into(),
+            backend_config: Vec::new(),
+            engine: Engine::Any,
+            place: Place { file: "main.tf".into(), line: 1, column: 1 },
+        }
+    }
+
+    #[test]
+    fn a_path_finds_its_state_and_workspace() {
+        let states = vec![state("a/terraform.tfstate", "env:"), state("k", ""), state("k", "deep/prefix")];
+        let expected = Expected { states, ..Expected::default() };
+        let index = expected.index();
+        let at = |path: &str| -> Vec<(String, String)> {
+            let found = index.at("b", path);
+            found
+                .into_iter()
+                .map(|(state, workspace)| (state.path_of(workspace), workspace.to_owned()))
+                .collect()
+        };
+        let own = |path: &str, workspace: &str| vec![(path.to_owned(), workspace.to_owned())];
+        assert_eq!(at("a/terraform.tfstate"), own("a/terraform.tfstate", "default"));
+        assert_eq!(at("env:/stg/a/terraform.tfstate"), own("env:/stg/a/terraform.tfstate", "stg"));
+        assert_eq!(at("stg/k"), own("stg/k", "stg"));
+        assert_eq!(at("deep/prefix/stg/k"), own("deep/prefix/stg/k", "stg"));
+        assert_eq!(at("k").len(), 2);
+        for other in ["env:/stg/k", "env:/a/terraform.tfstate", "env:/x/y/k", "other", "deep/prefix/k/", ""] {
+            assert!(at(other).is_empty(), "{other}");
+        }
+        assert!(!index.knows("other", "k"));
+    }
+
+    #[test]
+    fn a_table_is_a_name_or_an_arn() {
+        let access = Access { region: Some("eu-west-1".into()), ..Access::default() };
+        let plain = TableRef::of("locks", &access);
+        assert_eq!(
+            (plain.name.as_str(), plain.region.as_deref(), plain.account),
+            ("locks", Some("eu-west-1"), None)
+        );
+        let arn = TableRef::of("arn:aws:dynamodb:us-east-2:111122223333:table/locks", &access);
+        assert_eq!((arn.name.as_str(), arn.region.as_deref()), ("locks", Some("us-east-2")));
+        assert_eq!(arn.account.as_deref(), Some("111122223333"));
+        assert_eq!(TableRef::of("arn:odd", &access).name, "arn:odd");
+    }
+}

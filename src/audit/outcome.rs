@@ -1,0 +1,172 @@
+//! What an audit says: states with their locks, digests and coverage, findings, and what it could not read. Its JSON
+//! is what `migrate --evidence` takes.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::snapshot::{ProbeResult, Stats, Unread};
+use crate::finding::Severity;
+use crate::moment::Moment;
+use crate::repo::inventory::LockMode;
+use crate::repo::text::Place;
+
+/// Version of the audit's JSON. A name that goes or changes its meaning raises it; a new name does not.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// An audit's result.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Audit {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// When the snapshot was taken, by the servers' clocks.
+    pub generated_at: Moment,
+    /// States that matter: named by a repository or a table, locked, or written in the window. By bucket and path.
+    pub states: Vec<StateReport>,
+    /// What is wrong, most serious first.
+    pub findings: Vec<AuditFinding>,
+    /// What could not be read, and backends that can't be placed.
+    pub unread: Vec<Unread>,
+    /// What probes of the stores said.
+    pub probes: Vec<ProbeResult>,
+    /// Requests, pages, objects.
+    pub stats: Stats,
+}
+
+/// One state.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct StateReport {
+    /// Its bucket.
+    pub bucket: String,
+    /// Its path: key, workspace included.
+    pub state_path: String,
+    /// The lock mode that the repository gives it; `unknown` when no repository knows it or several disagree.
+    pub mode: LockMode,
+    /// Why the mode is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode_unknown: Option<String>,
+    /// Root modules that use it.
+    pub roots: Vec<String>,
+    /// Its workspace, where a root module explains the path.
+    pub workspace: Option<String>,
+    /// The state object is there. Not known (null) when the listing did not come to its end.
+    pub exists: Option<bool>,
+    /// When the state was last written.
+    pub last_written: Option<Moment>,
+    /// The locks on it now.
+    pub locks: Locks,
+    /// Its digest.
+    pub digest: Digest,
+    /// Whether every write lay inside an S3 lock.
+    pub coverage: Coverage,
+}
+
+/// Both stores' lock records, side by side.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Locks {
+    /// The `.tflock` object.
+    pub s3: Option<LockRecord>,
+    /// The lock item.
+    pub dynamodb: Option<LockRecord>,
+}
+
+/// One lock as found in one store.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct LockRecord {
+    /// Its ID; none when the document can't be read.
+    pub id: Option<String>,
+    /// Who took it.
+    pub who: Option<String>,
+    /// What for.
+    pub operation: Option<String>,
+    /// With which version of the client.
+    pub version: Option<String>,
+    /// When, by the client's clock.
+    pub created: Option<Moment>,
+    /// Seconds since then; since the store took it in where the document does not say. May be negative.
+    pub age_seconds: Option<i64>,
+    /// Why the document can't be read.
+    pub unreadable: Option<String>,
+    /// What a conditional delete needs: the ETag (S3).
+    pub etag: Option<String>,
+    /// The table that holds it (DynamoDB).
+    pub table: Option<String>,
+}
+
+/// What is known of a state's digest.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Digest {
+    /// `matches`, `stale`, `missing`, `malformed`, `orphan`, `none` (no table), `not-comparable`.
+    pub verdict: String,
+    /// What the table says, in hex.
+    pub expected: Option<String>,
+    /// The MD5 of the state, in hex, where it is known.
+    pub actual: Option<String>,
+    /// The table.
+    pub table: Option<String>,
+}
+
+/// The proof that S3 locking is in use, for one state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Coverage {
+    /// `proven`, `contradicted`, `no-writes-seen` or `not-provable`.
+    pub verdict: String,
+    /// Why it is not provable.
+    pub reason: Option<String>,
+    /// From when on the history is complete: the window's begin, or later.
+    pub since: Option<Moment>,
+    /// State writes in the window.
+    pub writes: usize,
+    /// Lock intervals in the window.
+    pub intervals: usize,
+    /// Each write outside of any lock.
+    pub outside: Vec<OutsideWrite>,
+    /// Who held the locks, as far as lock versions were read.
+    pub who: Vec<String>,
+    /// What for.
+    pub operations: Vec<String>,
+    /// With which versions of the client.
+    pub versions: Vec<String>,
+}
+
+/// One write of a state outside of any S3 lock.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OutsideWrite {
+    /// When.
+    pub at: Moment,
+    /// The state's version that it made.
+    pub version_id: String,
+}
+
+/// One observation about what the stores hold.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct AuditFinding {
+    /// Kebab-case id of the rule; `lockshift explain` prints its page.
+    pub rule: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it is about: `s3://BUCKET/STATE-PATH`, `s3://BUCKET`, `dynamodb://REGION/TABLE`, a role's ARN.
+    pub subject: String,
+    /// Where the repository configures it, when it does.
+    pub place: Option<Place>,
+    /// What is the case, in one sentence.
+    pub message: String,
+    /// What to do next.
+    pub help: Option<String>,
+    /// Both lock records, for findings about a lock.
+    pub locks: Option<Locks>,
+    /// Commands that release the lock or mend the digest, in order.
+    pub commands: Vec<String>,
+    /// What will happen if nobody does anything.
+    pub consequence: Option<String>,
+    /// The reason given by a configured ignore or a baseline; such a finding never fails a run.
+    pub ignored: Option<String>,
+}
+
+impl AuditFinding {
+    /// What it is about, for a baseline: the same fault has the same name tomorrow, whatever its age.
+    pub fn fingerprint(&self) -> String {
+        let ids = self.locks.iter().flat_map(|locks| [&locks.s3, &locks.dynamodb]).flatten();
+        let ids: Vec<&str> = ids.filter_map(|record| record.id.as_deref()).collect();
+        format!("{} {} {}", self.rule, self.subject, ids.join("+")).trim_end().to_owned()
+    }
+}

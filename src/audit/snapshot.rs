@@ -1,0 +1,503 @@
+//! What an audit read from AWS, and everything that it could not read. A snapshot can be saved and judged again later:
+//! tests, support cases and users without live access use the same door.
+//!
+//! What is kept is bounded by what can matter, not by what a bucket holds: objects that are neither a lock, nor a
+//! state that somebody named, nor the subject of a lock item are only counted.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::expected::TableRef;
+use super::lock_info::LockBody;
+use crate::moment::Moment;
+
+/// Version of the snapshot's JSON.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The suffix that makes a state's path its lock's.
+pub const LOCK_SUFFIX: &str = ".tflock";
+
+/// The suffix of a digest item's `LockID`.
+pub const DIGEST_SUFFIX: &str = "-md5";
+
+/// Everything that one audit read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// When it was taken, by the servers' clocks (`Date`), not by this machine's. Ages are counted from here.
+    pub taken_at: Moment,
+    /// Buckets, by name.
+    pub buckets: Vec<BucketSnapshot>,
+    /// Lock tables, by region and name.
+    pub tables: Vec<TableSnapshot>,
+    /// Identity policies of accounts, where they were asked for.
+    #[serde(default)]
+    pub accounts: Vec<AccountSnapshot>,
+    /// Whether a store honours conditional writes, where it was probed.
+    #[serde(default)]
+    pub probes: Vec<ProbeResult>,
+    /// What could not be read. Never empty when something is missing above.
+    pub unread: Vec<Unread>,
+    /// What it cost.
+    pub stats: Stats,
+}
+
+/// What was read, or why it was not. Absent is an answer, too (`NoSuchBucketPolicy`), and no failure.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "is", content = "value")]
+pub enum Read<T> {
+    /// Nobody asked.
+    #[default]
+    NotAsked,
+    /// The server said that there is none.
+    Absent,
+    /// This is it.
+    Known(T),
+    /// Asked and refused, or cut off; [`Snapshot::unread`] has the details.
+    Failed(String),
+}
+
+impl<T> Read<T> {
+    /// The value, where it is known.
+    pub fn known(&self) -> Option<&T> {
+        match self {
+            Self::Known(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// One bucket (or the part of it under the listed prefixes).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BucketSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Its region, where it is known.
+    pub region: Option<String>,
+    /// The endpoint that was asked; none for AWS itself.
+    pub endpoint: Option<String>,
+    /// The account that owns it, where it is known.
+    pub account: Option<String>,
+    /// The prefixes that were listed; empty for the whole bucket.
+    pub prefixes: Vec<String>,
+    /// Whether every listing came to its end. Where not, what is missing below proves nothing.
+    pub complete: bool,
+    /// From when on versions are to be seen at all; none when nothing limits it. A lifecycle rule that expires
+    /// noncurrent versions moves it.
+    pub history_from: Option<Moment>,
+    /// Lock objects that are current now, sorted by key.
+    pub locks: Vec<LockObject>,
+    /// States that matter, sorted by key: named by a repository or a table, locked now, or with a history in the
+    /// window. One that is not here and that [`BucketSnapshot::covers`] does not exist.
+    pub states: Vec<StateObject>,
+    /// Lock intervals of the past, by state key; only from versioned buckets.
+    pub history: BTreeMap<String, StateHistory>,
+    /// Objects that are neither lock nor state: only counted.
+    pub other_objects: u64,
+    /// `GetBucketVersioning`: `Enabled`, `Suspended`, or absent for a bucket that never had it.
+    pub versioning: Read<String>,
+    /// MFA Delete is enabled.
+    pub mfa_delete: bool,
+    /// `GetObjectLockConfiguration`: default retention, such as `COMPLIANCE 30 days`; absent without Object Lock.
+    pub object_lock: Read<Option<String>>,
+    /// `GetBucketLifecycleConfiguration`.
+    pub lifecycle: Read<Vec<LifecycleRule>>,
+    /// `GetBucketPolicy`: the policy's JSON text.
+    pub policy: Read<String>,
+    /// `GetPublicAccessBlock`.
+    pub public_access_block: Read<PublicAccessBlock>,
+    /// `GetBucketOwnershipControls`: `BucketOwnerEnforced`, …
+    pub ownership: Read<String>,
+    /// `GetBucketEncryption`: algorithm and key.
+    pub encryption: Read<Encryption>,
+    /// `GetBucketReplication`.
+    pub replication: Read<Vec<ReplicationRule>>,
+    /// Names of access points on it (`ListAccessPoints`).
+    pub access_points: Read<Vec<String>>,
+}
+
+/// A `.tflock` that is current now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockObject {
+    /// Its key, `.tflock` included.
+    pub key: String,
+    /// When the store took it in.
+    pub last_modified: Moment,
+    /// Its ETag, quotes included as the server gives it: what a conditional delete needs.
+    pub etag: Option<String>,
+    /// Its version, in a versioned bucket.
+    #[serde(default)]
+    pub version_id: Option<String>,
+    /// Its length in bytes.
+    pub size: u64,
+    /// What it holds.
+    pub body: LockBody,
+    /// What the second look saw.
+    #[serde(default)]
+    pub settled: Settled,
+}
+
+/// What the second look at something saw that could have been a lock just being taken or released.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Settled {
+    /// There was no second look.
+    #[default]
+    NotAsked,
+    /// The same lock was still there.
+    Same,
+    /// It was gone: released between the looks. It says nothing more.
+    Gone,
+    /// Another lock was there, which is what this snapshot holds.
+    Changed,
+    /// The second look failed.
+    Failed,
+}
+
+/// A state object: never its body, save its digest where the user asked for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateObject {
+    /// Its key.
+    pub key: String,
+    /// When it was last written.
+    pub last_modified: Moment,
+    /// Its ETag, quotes stripped.
+    pub etag: Option<String>,
+    /// Its length in bytes.
+    pub size: u64,
+    /// The MD5 of its body in hex, and how it is known; none where it is not.
+    #[serde(default)]
+    pub md5: Option<Md5>,
+}
+
+/// How the MD5 of a state's body is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "from", content = "hex")]
+pub enum Md5 {
+    /// The ETag is the MD5: one part, and stored unencrypted or with SSE-S3.
+    Etag(String),
+    /// The body was read (`--read-states`).
+    Body(String),
+}
+
+impl Md5 {
+    /// The digest in hex.
+    pub fn hex(&self) -> &str {
+        match self {
+            Self::Etag(hex) | Self::Body(hex) => hex,
+        }
+    }
+}
+
+/// What a versioned bucket remembers of one state, inside the window, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StateHistory {
+    /// Each time that the lock was held.
+    pub locks: Vec<LockInterval>,
+    /// Each write of the state. Deletions are none: `terraform workspace delete` unlocks before it deletes.
+    pub writes: Vec<StateWrite>,
+}
+
+/// One lock that was held: from one `.tflock` version to what ended it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LockInterval {
+    /// When the lock object was written.
+    pub from: Moment,
+    /// When it was deleted or overwritten; none while it is held.
+    pub to: Option<Moment>,
+    /// The lock object's version.
+    pub version_id: String,
+    /// Its document, where it was read.
+    #[serde(default)]
+    pub body: Option<LockBody>,
+    /// It was overwritten, not deleted: somebody did not ask `If-None-Match`.
+    #[serde(default)]
+    pub overwritten: bool,
+}
+
+/// One write of a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StateWrite {
+    /// When.
+    pub at: Moment,
+    /// The version that it made.
+    pub version_id: String,
+}
+
+/// One lifecycle rule, as far as it can touch a lock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LifecycleRule {
+    /// Its ID.
+    pub id: String,
+    /// It is enabled.
+    pub enabled: bool,
+    /// Key prefix of its filter; empty for all.
+    pub prefix: String,
+    /// It asks for tags, too, so a lock without tags is not hit.
+    pub tags: Vec<(String, String)>,
+    /// `ObjectSizeGreaterThan`, in bytes.
+    pub larger_than: Option<u64>,
+    /// `ObjectSizeLessThan`, in bytes.
+    pub smaller_than: Option<u64>,
+    /// `Expiration.Days`.
+    pub expire_days: Option<u32>,
+    /// `Expiration.Date`.
+    pub expire_date: Option<String>,
+    /// `NoncurrentVersionExpiration.NoncurrentDays`.
+    pub noncurrent_days: Option<u32>,
+    /// `NoncurrentVersionExpiration.NewerNoncurrentVersions`.
+    pub noncurrent_kept: Option<u32>,
+    /// `ExpiredObjectDeleteMarker`.
+    pub expired_delete_markers: bool,
+    /// Transitions of current versions: days and storage class.
+    pub transitions: Vec<(Option<u32>, String)>,
+}
+
+/// `PublicAccessBlockConfiguration`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs)] // the four are S3's own names
+pub struct PublicAccessBlock {
+    pub block_public_acls: bool,
+    pub ignore_public_acls: bool,
+    pub block_public_policy: bool,
+    pub restrict_public_buckets: bool,
+}
+
+/// Default encryption of a bucket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Encryption {
+    /// `AES256`, `aws:kms`, `aws:kms:dsse`.
+    pub algorithm: String,
+    /// The KMS key, as configured.
+    pub kms_key: Option<String>,
+}
+
+/// One replication rule, as far as it can touch a lock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplicationRule {
+    /// Its ID.
+    pub id: String,
+    /// It is enabled.
+    pub enabled: bool,
+    /// Key prefix of its filter; empty for all.
+    pub prefix: String,
+    /// The destination bucket's ARN.
+    pub destination: String,
+    /// Delete markers are replicated.
+    pub delete_markers: bool,
+}
+
+/// One lock table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Its region, where it is known.
+    pub region: Option<String>,
+    /// The endpoint that was asked; none for AWS itself.
+    pub endpoint: Option<String>,
+    /// Its ARN, where it is known.
+    pub arn: Option<String>,
+    /// Whether the scan came to its end. Where not, what is missing below proves nothing.
+    pub complete: bool,
+    /// Whether there is such a table.
+    pub exists: Read<TableFacts>,
+    /// Items that are locks or digests, sorted by `LockID`.
+    pub items: Vec<TableItem>,
+    /// Items that are neither (no string `LockID`, or other attributes only).
+    pub other_items: u64,
+    /// Successful writes in the last days, by CloudWatch, where it could be read: `(day, count)`.
+    pub writes_per_day: Read<Vec<(Moment, f64)>>,
+}
+
+/// What `DescribeTable` says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableFacts {
+    /// The hash key is called `LockID` and there is no range key: Terraform can use it.
+    pub hash_key_is_lock_id: bool,
+    /// Deletion protection is on.
+    pub deletion_protection: bool,
+    /// Its KMS key, where it has one of its own.
+    pub kms_key: Option<String>,
+    /// Replicas in other regions.
+    pub replicas: Vec<String>,
+    /// A stream is on: somebody may be listening.
+    pub stream: bool,
+    /// `ItemCount`, up to six hours old.
+    pub item_count: Option<u64>,
+}
+
+/// One item of a lock table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TableItem {
+    /// `LockID`: `BUCKET/STATE-PATH`, with `-md5` for a digest.
+    pub lock_id: String,
+    /// `Info`: the lock document. None when there is no such attribute.
+    #[serde(default)]
+    pub body: Option<LockBody>,
+    /// `Digest`: hex MD5 of the state.
+    #[serde(default)]
+    pub digest: Option<String>,
+    /// What the second look saw.
+    #[serde(default)]
+    pub settled: Settled,
+}
+
+/// Identity policies of one account (`GetAccountAuthorizationDetails`), percent-decoded.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AccountSnapshot {
+    /// Its ID.
+    pub account: String,
+    /// Every page came.
+    pub complete: bool,
+    /// Roles and users.
+    pub principals: Vec<Principal>,
+}
+
+/// A role or a user, with all that grants it something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Principal {
+    /// Its ARN, path included.
+    pub arn: String,
+    /// `AROA…` or `AIDA…`.
+    pub unique_id: String,
+    /// Inline, attached and group policies: name or ARN, and JSON text.
+    pub policies: Vec<(String, String)>,
+    /// The permissions boundary's JSON text.
+    pub boundary: Option<String>,
+    /// A boundary is set whose text could not be had.
+    pub boundary_unread: Option<String>,
+    /// A role's trust policy, JSON text.
+    pub trust: Option<String>,
+    /// When a role was last used.
+    pub last_used: Option<Moment>,
+    /// Tags.
+    pub tags: Vec<(String, String)>,
+}
+
+/// What a probe of one store said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeResult {
+    /// The bucket.
+    pub bucket: String,
+    /// The endpoint that was asked; none for AWS itself.
+    pub endpoint: Option<String>,
+    /// Whether a second `If-None-Match: *` write was refused. Only this makes locks lock.
+    pub honoured: bool,
+    /// `enforced`, `rejected` or `ignored`.
+    pub verdict: String,
+    /// When.
+    pub at: Moment,
+}
+
+/// Something that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unread {
+    /// What: `s3://BUCKET`, `s3://BUCKET/KEY`, a table's ARN or `dynamodb://REGION/TABLE`.
+    pub resource: String,
+    /// The API operation, such as `ListObjectVersions`.
+    pub operation: String,
+    /// Why: the server's code and message, or what cut the connection.
+    pub reason: String,
+    /// The IAM action that is missing, where it was refused.
+    pub missing_action: Option<String>,
+    /// Without it no statement about locks is possible. An unreadable bucket setting is not of this kind.
+    pub hides_locks: bool,
+}
+
+/// What an audit cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stats {
+    /// Requests that were answered or given up, by operation; retries counted.
+    pub requests: BTreeMap<String, u64>,
+    /// Listing pages and scan pages.
+    pub pages: u64,
+    /// Retries among the requests.
+    pub retries: u64,
+    /// Objects and versions that were listed.
+    pub objects: u64,
+    /// Table items that were scanned.
+    pub items: u64,
+    /// Milliseconds that reading took, by this machine's clock.
+    pub millis: u64,
+}
+
+impl BucketSnapshot {
+    /// Whether the listing would have shown this key: only then its absence says something.
+    pub fn covers(&self, key: &str) -> bool {
+        self.complete
+            && (self.prefixes.is_empty()
+                || self.prefixes.iter().any(|prefix| key.starts_with(prefix.as_str())))
+    }
+
+    /// The state object with this key.
+    pub fn state(&self, key: &str) -> Option<&StateObject> {
+        let at = self.states.binary_search_by(|state| state.key.as_str().cmp(key)).ok()?;
+        self.states.get(at)
+    }
+
+    /// The lock on the state with this path.
+    pub fn lock(&self, state_path: &str) -> Option<&LockObject> {
+        let key = format!("{state_path}{LOCK_SUFFIX}");
+        let at = self.locks.binary_search_by(|lock| lock.key.cmp(&key)).ok()?;
+        self.locks.get(at)
+    }
+}
+
+impl TableSnapshot {
+    /// Whether this is the table that a backend names. What one side does not say does not speak against it.
+    pub fn is(&self, table: &TableRef) -> bool {
+        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
+        self.name == table.name && same(&self.region, &table.region) && self.endpoint == table.endpoint
+    }
+
+    /// The item with this `LockID`.
+    pub fn item(&self, lock_id: &str) -> Option<&TableItem> {
+        let at = self.items.binary_search_by(|item| item.lock_id.as_str().cmp(lock_id)).ok()?;
+        self.items.get(at)
+    }
+}
+
+impl Snapshot {
+    /// Sorts everything, so that the same world gives the same bytes.
+    pub fn sort(&mut self) {
+        self.buckets.sort_by(|a, b| (&a.name, &a.endpoint).cmp(&(&b.name, &b.endpoint)));
+        for bucket in &mut self.buckets {
+            bucket.locks.sort_by(|a, b| a.key.cmp(&b.key));
+            bucket.states.sort_by(|a, b| a.key.cmp(&b.key));
+            for history in bucket.history.values_mut() {
+                history.locks.sort_by(|a, b| (a.from, &a.version_id).cmp(&(b.from, &b.version_id)));
+                history.writes.sort_by(|a, b| (a.at, &a.version_id).cmp(&(b.at, &b.version_id)));
+            }
+        }
+        self.tables.sort_by(|a, b| (&a.region, &a.name, &a.endpoint).cmp(&(&b.region, &b.name, &b.endpoint)));
+        for table in &mut self.tables {
+            table.items.sort_by(|a, b| a.lock_id.cmp(&b.lock_id));
+        }
+        self.accounts.sort_by(|a, b| a.account.cmp(&b.account));
+        self.unread.sort();
+        self.unread.dedup();
+    }
+}
