@@ -11,7 +11,10 @@ use std::path::Path;
 /// Each room and the rooms that it may know. `cli` joins them all; nobody knows `cli`.
 const MAY_KNOW: &[(&str, &[&str])] = &[
     ("audit", &["finding", "moment", "policy", "repo", "rules"]),
-    ("cli", &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules"]),
+    (
+        "cli",
+        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
+    ),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo"]),
     ("migrate", &["finding", "moment", "repo"]),
@@ -20,6 +23,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("repo", &["finding"]),
     ("report", &["audit", "finding", "migrate", "moment", "repo"]),
     ("rules", &["config", "finding", "repo"]),
+    ("unlock", &["audit", "moment"]),
 ];
 
 /// Rooms that compute and nothing else.
