@@ -4,6 +4,7 @@
 //! `collect` touches the world; judging knows neither network nor clock.
 
 pub mod expected;
+pub mod judge;
 pub mod lock_info;
 pub mod outcome;
 pub mod retire;
