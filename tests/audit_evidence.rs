@@ -8,8 +8,8 @@ use lockshift::audit::judge::{JudgeOptions, judge};
 use lockshift::audit::lock_info::LockBody;
 use lockshift::audit::outcome::Audit;
 use lockshift::audit::snapshot::{
-    BucketSnapshot, LockInterval, LockObject, ProbeResult, Read, Settled, Snapshot, StateHistory, StateObject,
-    StateWrite, TableFacts, TableSnapshot, Unread,
+    BucketSnapshot, LockInterval, LockObject, ProbeResult, Read, Settled, Snapshot, StateHistory,
+    StateObject, StateWrite, TableFacts, TableSnapshot, Unread,
 };
 use lockshift::migrate::evidence::Evidence;
 use lockshift::moment::Moment;

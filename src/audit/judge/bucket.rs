@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::world::World;
+use super::world::{World, count};
 use crate::audit::outcome::{AuditFinding, StateReport};
 use crate::audit::snapshot::{BucketSnapshot, LOCK_SUFFIX, LifecycleRule, Read};
 use crate::finding::Severity;
@@ -76,6 +76,10 @@ pub(super) fn hits_lock_of(rule: &LifecycleRule, path: &str) -> bool {
     matches_lock(rule) && reaches
 }
 
+fn days_of(days: u32) -> String {
+    format!("{days} {}", if days == 1 { "day" } else { "days" })
+}
+
 impl Bucket<'_> {
     fn finding(&self, rule: &Rule, message: String, help: &str, consequence: &str) -> AuditFinding {
         AuditFinding {
@@ -141,7 +145,7 @@ impl Bucket<'_> {
 
     fn expiry(&self, rule: &LifecycleRule) -> Option<AuditFinding> {
         let (when, soon) = match (rule.expire_days, &rule.expire_date) {
-            (Some(days), _) => (format!("after {days} days"), days <= SOON_DAYS),
+            (Some(days), _) => (format!("after {}", days_of(days)), days <= SOON_DAYS),
             // From that date on, the rule goes on every day.
             (None, Some(date)) => {
                 let passed = Moment::parse(date).is_some_and(|date| date <= self.now);
@@ -162,7 +166,7 @@ impl Bucket<'_> {
 
     fn transition(&self, rule: &LifecycleRule) -> Option<AuditFinding> {
         let (days, class) = rule.transitions.iter().find(|(_, class)| COLD.contains(&class.as_str()))?;
-        let when = days.map(|days| format!(" after {days} days")).unwrap_or_default();
+        let when = days.map(|days| format!(" after {}", days_of(days))).unwrap_or_default();
         let finding = self.finding(
             &rules::BUCKET_LOCK_TRANSITION,
             format!("lifecycle rule `{}` moves locks to {class}{when}", rule.id),
@@ -205,7 +209,10 @@ impl Bucket<'_> {
         (left > 0).then(|| {
             self.finding(
                 &rules::BUCKET_LOCK_VERSIONS_KEPT,
-                format!("no lifecycle rule removes old versions of the locks of {left} states"),
+                format!(
+                    "no lifecycle rule removes old versions of locks ({left} of {})",
+                    count(self.paths.len(), "state", "states")
+                ),
                 "add NoncurrentVersionExpiration of 30 days or more for objects smaller than 1 KB, with \
                  ExpiredObjectDeleteMarker; fewer days than the audit's window would take the proof away",
                 "each run leaves one old version and one delete marker for ever, and listings get slower",

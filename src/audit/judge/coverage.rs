@@ -210,11 +210,11 @@ fn overwritten(world: &World<'_>, case: &Case<'_>, history: &StateHistory) -> Op
         .collect();
     let last = over.last()?;
     let at = last.to.map(|at| format!(" at {at}")).unwrap_or_default();
-    let message = format!(
-        "{} locks in the window were overwritten while they were held, the last{at} (version {})",
-        over.len(),
-        last.version_id
-    );
+    let more = match over.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more in the window"),
+    };
+    let message = format!("a lock was overwritten while it was held{at} (version {}){more}", last.version_id);
     let mut finding = case.finding(&rules::LOCK_OVERWRITTEN, message);
     finding.help = Some(
         "probe the store (`lockshift audit --probe`): it may ignore `If-None-Match`; else look for a script that writes \

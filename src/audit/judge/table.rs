@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::world::{World, dynamodb, may_be, of_digest};
+use super::world::{World, count, dynamodb, may_be, of_digest};
 use crate::audit::expected::{Access, ExpectedState, TableRef};
 use crate::audit::outcome::AuditFinding;
 use crate::audit::snapshot::{Read, Settled, TableItem, TableSnapshot};
@@ -25,8 +25,8 @@ pub(super) fn judge(world: &World<'_>, findings: &mut Vec<AuditFinding>) {
         if table.exists == Read::Absent {
             if let Some(first) = users.first() {
                 let message = format!(
-                    "{} name this table (`{}` first), and there is none",
-                    count(users.len(), "backend", "backends"),
+                    "{} (`{}` first), and there is none",
+                    count(users.len(), "backend names this table", "backends name this table"),
                     first.root
                 );
                 findings.push(AuditFinding {
@@ -60,10 +60,6 @@ pub(super) fn judge(world: &World<'_>, findings: &mut Vec<AuditFinding>) {
     }
 }
 
-fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
-}
-
 /// Whether a name or an ARN means this table.
 fn is_called(table: &TableSnapshot, name: &str) -> bool {
     may_be(table, &TableRef::of(name, &Access::default()))
@@ -87,7 +83,7 @@ fn unreferenced(world: &World<'_>, table: &TableSnapshot, subject: String) -> Au
     let days = table.writes_per_day.known().map(Vec::as_slice).unwrap_or_default();
     let writes: f64 = days.iter().map(|(_, count)| count).filter(|count| count.is_finite()).sum();
     if writes > 0.0 {
-        against.push(format!("{writes:.0} writes in the last {} days", days.len()));
+        against.push(format!("{writes:.0} writes in the last {}", count(days.len(), "day", "days")));
     }
     if matches!(table.writes_per_day, Read::NotAsked | Read::Failed(_)) {
         open.push("how often it is written is not known".to_owned());

@@ -255,6 +255,11 @@ pub(super) fn of_digest(item: &TableItem) -> Option<&str> {
     item.lock_id.strip_suffix(DIGEST_SUFFIX).filter(|_| item.body.is_none())
 }
 
+/// `1 lock`, `2 locks`.
+pub(super) fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// `s3://BUCKET/PATH`.
 pub(super) fn s3(bucket: &str, path: &str) -> String {
     format!("s3://{bucket}/{path}")

@@ -117,7 +117,7 @@ fn old_versions_of_locks() {
         })
     };
     let finding = kept(&["env:/"]).finding("bucket-lock-versions-kept");
-    assert_eq!(finding.message, "no lifecycle rule removes old versions of the locks of 1 states");
+    assert_eq!(finding.message, "no lifecycle rule removes old versions of locks (1 of 2 states)");
     assert_says("nested", &kept(&["app/", "app/s"]), &[("bucket-lock-versions-kept", Low)]);
     assert_says("each prefix", &kept(&["env:/", "env:/w/", "app/"]), &[]);
     assert_says("all", &kept(&[""]), &[]);
@@ -193,7 +193,7 @@ fn a_table_that_nobody_names() {
     assert_eq!(help(&free()), "nothing speaks against retiring it; another repository may still name it");
     let written = free().with(|scene| scene.table().writes_per_day = Read::Known(vec![(ago(DAY), 3.0)]));
     assert_says("still written", &written, &[("table-unreferenced", Medium)]);
-    assert_eq!(help(&written), "against retiring it: 3 writes in the last 1 days");
+    assert_eq!(help(&written), "against retiring it: 3 writes in the last 1 day");
     let locked = free().item(lock("1", 60));
     assert_says(
         "locked",
