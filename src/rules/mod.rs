@@ -196,7 +196,10 @@ mod tests {
         assert_eq!(ids, sorted);
         for id in ids {
             assert!(id.split('-').all(|word| !word.is_empty()), "{id}");
-            assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'), "{id}");
+            assert!(
+                id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+                "{id}"
+            );
         }
     }
 
