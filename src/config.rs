@@ -318,7 +318,8 @@ fn severity(word: &str) -> Option<Severity> {
         .find(|severity| severity.as_str() == word)
 }
 
-fn duration(text: &str) -> Option<Duration> {
+/// A length of time: a number and a unit (`45m`, `24h`, `7d`).
+pub fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let seconds: u64 = match text.strip_prefix(digits)?.trim() {

@@ -9,7 +9,9 @@ mod man;
 mod migrate;
 mod output;
 mod progress;
+mod reach;
 mod scan;
+mod unlock;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -32,6 +34,7 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
 
   lockshift scan          what every root module here really uses
   lockshift migrate       edits towards the lockfile: `--phase dual` first
+  lockshift unlock        release a lock that nobody holds any more, on condition
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";
@@ -51,6 +54,7 @@ struct Cli {
 enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
+    Unlock(Box<unlock::Args>),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -103,6 +107,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ran = match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
+        Command::Unlock(args) => unlock::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -17,6 +17,7 @@ mod settings;
 mod states;
 #[cfg(test)]
 mod testing;
+mod unlocking;
 mod versions;
 
 use crate::finding::{Finding, Severity};
@@ -49,6 +50,8 @@ pub enum Check {
     Applying,
     /// Nobody here: it is a gate, judged while a migration is planned.
     Migrating,
+    /// Nobody here: it is a gate, judged before a lock is released.
+    Unlocking,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -116,6 +119,16 @@ static ALL: &[&Rule] = &[
     &gates::TABLE_UNNAMED,
     &problems::TOO_LARGE,
     &settings::UNATTRIBUTED_SOURCE,
+    &unlocking::UNLOCK_DIGEST_LOCKED,
+    &unlocking::UNLOCK_DIGEST_NOT_COMPARABLE,
+    &unlocking::UNLOCK_DIGEST_RIGHT,
+    &unlocking::UNLOCK_ID_DIFFERS,
+    &unlocking::UNLOCK_NO_CONDITION,
+    &unlocking::UNLOCK_ONE_SIDED,
+    &unlocking::UNLOCK_STORE_UNCONDITIONAL,
+    &unlocking::UNLOCK_TOO_YOUNG,
+    &unlocking::UNLOCK_UNREAD,
+    &unlocking::UNLOCK_UNREADABLE_LOCK,
     &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
 pub mod emulator;
+pub mod root_module;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -83,6 +84,25 @@ pub fn terraform(dir: &Path, emulator: &Emulator) -> Command {
 /// The `terraform` program: `LOCKSHIFT_TERRAFORM`, or the one on `PATH`.
 pub fn terraform_program() -> std::ffi::OsString {
     std::env::var_os("LOCKSHIFT_TERRAFORM").unwrap_or_else(|| "terraform".into())
+}
+
+/// A `lockshift` command in `dir` that reaches nothing but the emulator.
+pub fn lockshift(dir: &Path, emulator: &Emulator) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
+    command.current_dir(dir).env_clear();
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
+        .env("HOME", dir)
+        .env("USER", "tester")
+        .env("NO_COLOR", "1")
+        .env("AWS_ACCESS_KEY_ID", "emulator")
+        .env("AWS_SECRET_ACCESS_KEY", "emulator")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .env("AWS_ENDPOINT_URL", emulator.url());
+    command
 }
 
 /// Runs a command, with a message that says what to install when it is missing.
