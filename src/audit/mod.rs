@@ -3,6 +3,7 @@
 //! [`expected`] is what the repositories say, a [`snapshot`] is what was read, an [`outcome`] is what follows. Only
 //! `collect` touches the world; judging knows neither network nor clock.
 
+pub mod collect;
 pub mod expected;
 pub mod lock_info;
 pub mod outcome;
