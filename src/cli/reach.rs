@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::audit::collect::options::{BucketAccess, CollectOptions};
+use crate::audit::collect::{BucketAccess, CollectOptions};
 use crate::config::Config;
 
 /// Flags that say how stores are reached. They win over `lockshift.toml`, and that over what the backends say.

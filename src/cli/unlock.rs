@@ -203,11 +203,11 @@ impl Run<'_> {
             }
             Decision::Remove(removals) => removals,
         };
-        if removals.iter().any(|removal| removal.store == Store::S3) {
-            if let Some(refusal) = self.session.unconditional(stores, nonce()) {
-                output::write(&report::refusal(&refusal, colour), None)?;
-                return Ok(Outcome::Findings);
-            }
+        if removals.iter().any(|removal| removal.store == Store::S3)
+            && let Some(refusal) = self.session.unconditional(stores, nonce())
+        {
+            output::write(&report::refusal(&refusal, colour), None)?;
+            return Ok(Outcome::Findings);
         }
         let stores_named: Vec<String> = removals.iter().map(|removal| removal.store.to_string()).collect();
         if !self.confirmed(&format!("Remove this lock from {}?", stores_named.join(" and ")))? {

@@ -10,6 +10,9 @@ use crate::unlock::digest::{DigestSeen, Item, StateMd5};
 use crate::unlock::record::Action;
 use crate::unlock::seen::{Held, Seen, Side, Store};
 
+/// What one row says of a lock.
+type Cell = fn(&Seen, &Held) -> Option<String>;
+
 /// Both stores' records, side by side.
 pub fn records(seen: &Seen, colour: bool) -> String {
     let palette = Palette { colour };
@@ -27,7 +30,7 @@ pub fn records(seen: &Seen, colour: bool) -> String {
         Side::Unread(why) => format!("could not be read: {why}"),
     });
     row(&mut table, "now", states);
-    let rows: [(&str, fn(&Seen, &Held) -> Option<String>); 7] = [
+    let rows: [(&str, Cell); 7] = [
         ("ID", |_, held| Some(held.body.lock()?.id.clone())),
         ("who", |_, held| Some(held.body.lock()?.who.clone())),
         ("operation", |_, held| Some(held.body.lock()?.operation.clone())),
@@ -141,7 +144,7 @@ mod tests {
         let body = LockBody::read(text.as_bytes());
         Seen {
             state: State { bucket: "b".into(), state_path: "k".into() },
-            s3: Side::Held(Held { body, proof: Proof::Etag("\"e\"".into()), stored_at: None }),
+            s3: Side::Held(Box::new(Held { body, proof: Proof::Etag("\"e\"".into()), stored_at: None })),
             dynamodb: Side::Free,
             at: Moment::parse("2026-11-30T02:26:24.136Z").unwrap(),
         }

@@ -11,9 +11,9 @@ use super::digest::{DigestDecision, DigestSeen, Item};
 use super::record::{Action, After};
 use super::seen::{Proof, Seen, Side, State, Store};
 use super::stores::{Conditions, Stores, Written};
+use crate::audit::collect::CollectOptions;
 use crate::audit::collect::clients::Clients;
 use crate::audit::collect::meter::Meter;
-use crate::audit::collect::options::CollectOptions;
 use crate::audit::expected::{Access, TableRef};
 use crate::audit::lock_info::LockBody;
 
@@ -97,7 +97,7 @@ impl Session {
                 let written =
                     if going { Some(stores.remove(removal.store, &removal.proof).await) } else { None };
                 going &= written == Some(Written::Done);
-                actions.push(action(stores, seen, removal, written));
+                actions.push(action(stores, seen, removal, written.as_ref()));
             }
             let after = stores.read().await;
             deaf.abort();
@@ -157,12 +157,12 @@ fn deaf_to_interrupts() -> tokio::task::JoinHandle<()> {
     tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} })
 }
 
-fn action(stores: &Stores, seen: &Seen, removal: &Removal, written: Option<Written>) -> Action {
+fn action(stores: &Stores, seen: &Seen, removal: &Removal, written: Option<&Written>) -> Action {
     let (resource, operation) = match removal.store {
         Store::S3 => (stores.lock_object(), "DeleteObject"),
         Store::DynamoDb => (stores.item(&seen.state.lock_id()), "DeleteItem"),
     };
-    let (result, reason) = match &written {
+    let (result, reason) = match written {
         None => ("not-tried", Some("the removal before it was not done".to_owned())),
         Some(written) => outcome(written, "removed"),
     };

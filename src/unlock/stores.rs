@@ -114,7 +114,7 @@ impl Stores {
                 let stored_at =
                     object.last_modified().and_then(|at| at.to_millis().ok()).map(Moment::from_millis);
                 let proof = object.e_tag().map_or(Proof::Nothing, |etag| Proof::Etag(etag.to_owned()));
-                Side::Held(Held { body: body(object).await, proof, stored_at })
+                Side::Held(Box::new(Held { body: body(object).await, proof, stored_at }))
             }
             Err(error) => {
                 if error.as_service_error().and_then(|error| error.code()) == Some("NoSuchKey") {
@@ -138,11 +138,11 @@ impl Stores {
         let Some(object) = list.contents().iter().find(|object| object.key() == Some(&key)) else {
             return Side::Free;
         };
-        Side::Held(Held {
+        Side::Held(Box::new(Held {
             body: LockBody::Unread { why },
             proof: object.e_tag().map_or(Proof::Nothing, |etag| Proof::Etag(etag.to_owned())),
             stored_at: object.last_modified().and_then(|at| at.to_millis().ok()).map(Moment::from_millis),
-        })
+        }))
     }
 
     async fn read_item(&self) -> Side {
@@ -162,7 +162,7 @@ impl Stores {
                 (LockBody::Foreign { why, text: None }, Proof::Nothing)
             }
         };
-        Side::Held(Held { body, proof, stored_at: None })
+        Side::Held(Box::new(Held { body, proof, stored_at: None }))
     }
 
     /// Deletes the lock in one store while it is what was read.
