@@ -1,5 +1,5 @@
 //! Reads what is really there: from what the repositories say to a [`Snapshot`], with as few requests as that takes.
-//! It only reads. What can't be read is said in the snapshot, and everything else is still read.
+//! It only reads, save in [`probe`], which is asked for apart. What can't be read is said in the snapshot, and everything else is still read.
 //!
 //! Tables come first, so that a listing knows which states matter; then each bucket: its settings and one listing,
 //! GET of `.tflock` objects only; then a second look at what may just be on its way.
@@ -21,6 +21,7 @@ mod list;
 pub(crate) mod meter;
 mod options;
 mod page;
+pub mod probe;
 mod second;
 mod sieve;
 mod table;
