@@ -382,6 +382,8 @@ pub struct Principal {
     pub unique_id: String,
     /// Inline, attached and group policies: name or ARN, and JSON text.
     pub policies: Vec<(String, String)>,
+    /// Policies and groups that are named and whose text could not be had.
+    pub policies_unread: Vec<String>,
     /// The permissions boundary's JSON text.
     pub boundary: Option<String>,
     /// A boundary is set whose text could not be had.

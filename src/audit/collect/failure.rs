@@ -51,6 +51,26 @@ impl Failure {
         Self { code: None, status: None, reason: reason.into(), action: None, region: None }
     }
 
+    /// An answer that says no, with its code and message.
+    pub fn coded(status: u16, code: String, message: String) -> Self {
+        let reason = if message.is_empty() { code.clone() } else { format!("{code}: {message}") };
+        let action = named_action(&message);
+        Self { code: Some(code), status: Some(status), reason, action, region: None }
+    }
+
+    /// An error with its causes.
+    pub fn chain(error: &dyn Error) -> Self {
+        Self::own(causes(error))
+    }
+
+    /// It may go better the next time.
+    pub fn is_passing(&self) -> bool {
+        const PASSING: &[&str] =
+            &["Throttling", "ThrottlingException", "RequestLimitExceeded", "ServiceUnavailable"];
+        self.status.is_none_or(|status| status >= 500)
+            || self.code.as_deref().is_some_and(|code| PASSING.contains(&code))
+    }
+
     /// What the SDK says.
     pub fn of<E: ProvideErrorMetadata + Error + Send + Sync + 'static>(
         error: &SdkError<E, HttpResponse>,
@@ -132,6 +152,8 @@ fn action(operation: &str) -> Option<String> {
         "Scan" => "dynamodb:Scan",
         "GetItem" => "dynamodb:GetItem",
         "AssumeRole" => "sts:AssumeRole",
+        "GetAccountAuthorizationDetails" => "iam:GetAccountAuthorizationDetails",
+        "GetMetricStatistics" => "cloudwatch:GetMetricStatistics",
         _ => return None,
     };
     Some(action.to_owned())

@@ -35,6 +35,21 @@ struct Counters {
 }
 
 impl Meter {
+    /// A request that no client of the SDK sends.
+    pub fn asked(&self, operation: &str, retry: bool) {
+        let mut requests = self.0.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        *requests.entry(operation.to_owned()).or_default() += 1;
+        self.0.retries.fetch_add(u64::from(retry), Ordering::Relaxed);
+    }
+
+    /// The `Date` of an answer that no client of the SDK read.
+    pub fn told(&self, date: Option<&str>) {
+        let date = date.and_then(|date| DateTime::from_str(date, Format::HttpDate).ok());
+        if let Some(millis) = date.and_then(|date| date.to_millis().ok()) {
+            self.0.date.fetch_max(millis, Ordering::Relaxed);
+        }
+    }
+
     /// A page of a listing with so many objects and versions.
     pub fn listed(&self, objects: usize) {
         self.0.pages.fetch_add(1, Ordering::Relaxed);
@@ -99,11 +114,7 @@ impl Intercept for Meter {
         _: &RuntimeComponents,
         _: &mut ConfigBag,
     ) -> Result<(), BoxError> {
-        let date = context.response().headers().get("date");
-        let date = date.and_then(|date| DateTime::from_str(date, Format::HttpDate).ok());
-        if let Some(millis) = date.and_then(|date| date.to_millis().ok()) {
-            self.0.date.fetch_max(millis, Ordering::Relaxed);
-        }
+        self.told(context.response().headers().get("date"));
         Ok(())
     }
 }
