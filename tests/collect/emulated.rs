@@ -48,7 +48,12 @@ fn locks_and_digests_are_found_with_no_request_too_many() {
     emulator.put_item("locks", "tfstate/a/terraform.tfstate", "Info", &document);
     emulator.put("tfstate", "gone/terraform.tfstate.tflock", "");
     emulator.put_item("locks", "tfstate/a/terraform.tfstate-md5", "Digest", MD5_OF_STATE);
-    emulator.put_item("locks", "tfstate/b/terraform.tfstate-md5", "Digest", "00000000000000000000000000000000");
+    emulator.put_item(
+        "locks",
+        "tfstate/b/terraform.tfstate-md5",
+        "Digest",
+        "00000000000000000000000000000000",
+    );
     let expected = states(vec![
         state("tfstate", "a/terraform.tfstate", LockMode::Dual, Some("locks")),
         state("tfstate", "b/terraform.tfstate", LockMode::Dual, Some("locks")),
@@ -83,7 +88,13 @@ fn locks_and_digests_are_found_with_no_request_too_many() {
     // One page each, one GET for the lock with a body, one HEAD for the digest that differs, and constants.
     assert_eq!(
         requests(&snapshot),
-        with_facts(&[("DescribeTable", 1), ("GetObject", 1), ("HeadObject", 1), ("ListObjectsV2", 1), ("Scan", 1)])
+        with_facts(&[
+            ("DescribeTable", 1),
+            ("GetObject", 1),
+            ("HeadObject", 1),
+            ("ListObjectsV2", 1),
+            ("Scan", 1)
+        ])
     );
     assert_eq!((snapshot.stats.pages, snapshot.stats.objects, snapshot.stats.items), (2, 6, 3));
     assert_eq!(snapshot.stats.retries, 0);
@@ -100,7 +111,11 @@ fn versions_tell_who_held_the_lock_and_when_the_state_was_written() {
     let key = "a/terraform.tfstate";
     let lock_key = format!("{key}.tflock");
     for run in 1..=3 {
-        emulator.put("tfstate", &lock_key, &lock_document(&format!("id-{run}"), "tfstate/a/terraform.tfstate"));
+        emulator.put(
+            "tfstate",
+            &lock_key,
+            &lock_document(&format!("id-{run}"), "tfstate/a/terraform.tfstate"),
+        );
         std::thread::sleep(Duration::from_millis(20));
         emulator.put("tfstate", key, &format!("state {run}"));
         std::thread::sleep(Duration::from_millis(20));
@@ -169,7 +184,8 @@ fn what_is_not_there_is_said_and_the_rest_is_read() {
     let emulator = Emulator::start();
     emulator.create_bucket("tfstate");
     emulator.put("tfstate", "k.tflock", &lock_document("id-1", "tfstate/k"));
-    let snapshot = read(&named(&["no-such-bucket", "tfstate"], &["no-such-table"]), &options(&emulator.url()));
+    let snapshot =
+        read(&named(&["no-such-bucket", "tfstate"], &["no-such-table"]), &options(&emulator.url()));
     let missing = "dynamodb://us-east-1/no-such-table";
     assert_eq!(
         unread(&snapshot),

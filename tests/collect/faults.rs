@@ -155,7 +155,8 @@ fn credentials_that_expire_on_the_way_leave_what_was_read() {
     let seen = bucket(&snapshot, "b");
     assert!(!seen.complete);
     assert_eq!(seen.locks.len(), 1000, "the first page's");
-    let expired = |body: &LockBody| matches!(body, LockBody::Unread { why } if why.starts_with("ExpiredToken"));
+    let expired =
+        |body: &LockBody| matches!(body, LockBody::Unread { why } if why.starts_with("ExpiredToken"));
     assert!(seen.locks.iter().all(|lock| expired(&lock.body)));
     let listing = snapshot.unread.iter().find(|unread| unread.operation == "ListObjectsV2").unwrap();
     assert_eq!((listing.resource.as_str(), listing.missing_action.as_deref()), ("s3://b", None));
@@ -205,8 +206,9 @@ fn locks_are_seen_though_versions_are_refused() {
         return;
     }
     let refused = always(Request::lists_versions, Reply::error(403, "AccessDenied"));
-    let double =
-        Double::start(move |request| refused(request).or_else(|| versioned(request)).or_else(|| one_lock(request)));
+    let double = Double::start(move |request| {
+        refused(request).or_else(|| versioned(request)).or_else(|| one_lock(request))
+    });
     let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
     assert_eq!(unread(&snapshot), [("s3://b", "ListObjectVersions", Some("s3:ListBucketVersions"), false)]);
     let seen = bucket(&snapshot, "b");
@@ -258,7 +260,9 @@ fn what_is_too_large_to_be_a_lock_is_never_downloaded() {
     let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
     let lock = &bucket(&snapshot, "b").locks[0];
     assert_eq!(lock.size, 10_737_418_240);
-    assert!(matches!(&lock.body, LockBody::Foreign { why, text: None } if why.starts_with("10737418240 bytes")));
+    assert!(
+        matches!(&lock.body, LockBody::Foreign { why, text: None } if why.starts_with("10737418240 bytes"))
+    );
     assert!(double.seen().iter().all(|request| request.key().is_empty()), "nothing was read");
 }
 

@@ -88,9 +88,8 @@ impl Reply {
 
     /// An error of DynamoDB.
     pub fn dynamodb_error(code: &str) -> Self {
-        let body = format!(
-            r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"made by the test"}}"#
-        );
+        let body =
+            format!(r#"{{"__type":"com.amazonaws.dynamodb.v20120810#{code}","message":"made by the test"}}"#);
         Self::Http(400, Vec::new(), body.into_bytes())
     }
 }
@@ -133,8 +132,9 @@ fn serve(stream: TcpStream, handler: &Handler, log: &Mutex<Vec<Request>>) {
             Reply::CutWithin(body) => (200, Vec::new(), body.clone(), body.len() + 1000),
             Reply::Http(status, headers, body) => (status, headers, body.clone(), body.len()),
         };
-        let mut head =
-            format!("HTTP/1.1 {status} X\r\nDate: Mon, 30 Nov 2026 12:00:00 GMT\r\nContent-Length: {length}\r\n");
+        let mut head = format!(
+            "HTTP/1.1 {status} X\r\nDate: Mon, 30 Nov 2026 12:00:00 GMT\r\nContent-Length: {length}\r\n"
+        );
         for (name, value) in headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

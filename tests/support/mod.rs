@@ -120,11 +120,8 @@ pub fn isolated() -> bool {
         .env_remove("AWS_ENDPOINT_URL")
         .output()
         .expect("a test's program starts");
-    let text = format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && text.contains("1 passed"), "{test}:\n{text}");
     false
 }

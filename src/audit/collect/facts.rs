@@ -81,8 +81,7 @@ pub(super) async fn read(clients: &Clients<'_>, client: &Client, into: &mut Buck
     into.policy = notes.read("GetBucketPolicy", &["NoSuchBucketPolicy"], policy);
     into.public_access_block =
         notes.read("GetPublicAccessBlock", &["NoSuchPublicAccessBlockConfiguration"], block);
-    into.ownership =
-        notes.read("GetBucketOwnershipControls", &["OwnershipControlsNotFoundError"], ownership);
+    into.ownership = notes.read("GetBucketOwnershipControls", &["OwnershipControlsNotFoundError"], ownership);
     into.encryption =
         notes.read("GetBucketEncryption", &["ServerSideEncryptionConfigurationNotFoundError"], encryption);
     into.replication =

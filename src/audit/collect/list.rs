@@ -178,9 +178,8 @@ impl<'a> Lister<'a> {
             for ask in levels.into_iter().take(LEVELS) {
                 // Only a help: where it fails, the one lister goes on alone.
                 let Ok(page) = page(&client, &ask, &Cursor::after(Some(last.clone()))).await else { break };
-                let inside = |prefix: &String| {
-                    *prefix > last && until.as_ref().is_none_or(|until| prefix < until)
-                };
+                let inside =
+                    |prefix: &String| *prefix > last && until.as_ref().is_none_or(|until| prefix < until);
                 let ahead: Vec<String> = page.prefixes.into_iter().filter(inside).collect();
                 if !ahead.is_empty() {
                     return Done::Borders(id, ahead);

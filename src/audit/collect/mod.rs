@@ -90,11 +90,7 @@ pub fn collect(
     Ok(snapshot)
 }
 
-async fn read(
-    expected: &Expected,
-    options: &CollectOptions,
-    progress: &(dyn Fn(&str) + Sync),
-) -> Snapshot {
+async fn read(expected: &Expected, options: &CollectOptions, progress: &(dyn Fn(&str) + Sync)) -> Snapshot {
     let began = Instant::now();
     let clients = Clients::new(options, Meter::default());
     progress("reading lock tables");

@@ -111,7 +111,8 @@ async fn objects(client: &Client, ask: &Ask, at: &Cursor) -> Result<Page, Failur
     let prefixes = answer.common_prefixes().iter().filter_map(|prefix| prefix.prefix());
     let prefixes = prefixes.map(|prefix| plain(prefix, encoded)).collect();
     let entries = answer.contents.unwrap_or_default();
-    let entries = entries.into_iter().map(|object| object_entry(object, encoded)).collect::<Result<_, _>>()?;
+    let entries =
+        entries.into_iter().map(|object| object_entry(object, encoded)).collect::<Result<_, _>>()?;
     Ok(Page { entries, prefixes, next })
 }
 
@@ -276,7 +277,14 @@ mod tests {
         let order = |versions, markers| -> Vec<String> {
             interleave(versions, markers)
                 .iter()
-                .map(|entry| format!("{}{}{}", entry.key, if entry.marker { "-" } else { "+" }, entry.modified.seconds()))
+                .map(|entry| {
+                    format!(
+                        "{}{}{}",
+                        entry.key,
+                        if entry.marker { "-" } else { "+" },
+                        entry.modified.seconds()
+                    )
+                })
                 .collect()
         };
         assert_eq!(
@@ -287,11 +295,17 @@ mod tests {
             ["a-7", "a+7", "a-7", "a+7", "b+1", "c-2"]
         );
         assert_eq!(
-            order(vec![entry("a", 7, false, true), entry("a", 7, false, false)], vec![entry("a", 7, true, false)]),
+            order(
+                vec![entry("a", 7, false, true), entry("a", 7, false, false)],
+                vec![entry("a", 7, true, false)]
+            ),
             ["a+7", "a-7", "a+7"]
         );
         assert_eq!(
-            order(vec![entry("a", 9, false, true), entry("a", 5, false, false)], vec![entry("a", 6, true, false)]),
+            order(
+                vec![entry("a", 9, false, true), entry("a", 5, false, false)],
+                vec![entry("a", 6, true, false)]
+            ),
             ["a+9", "a-6", "a+5"]
         );
     }

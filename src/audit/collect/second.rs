@@ -98,10 +98,7 @@ pub(super) async fn look(
 /// Where a digest is the ETag, the ETag is the MD5: that is certain, and nobody need be asked. The others are
 /// returned: bucket, path, table, `LockID`. Whether an ETag is an MD5 depends on how the single object is encrypted
 /// (a backend may ask for a KMS key whatever the bucket's default is), so those are asked for.
-fn compare_digests(
-    buckets: &mut [BucketRead],
-    tables: &[TableRead],
-) -> Vec<(usize, String, usize, String)> {
+fn compare_digests(buckets: &mut [BucketRead], tables: &[TableRead]) -> Vec<(usize, String, usize, String)> {
     let mut differ = Vec::new();
     for (table, item, digest) in digests(tables) {
         for (at, bucket) in buckets.iter_mut().enumerate() {
@@ -173,7 +170,12 @@ fn unsettled(shared: &Shared<'_>, buckets: &[BucketRead], tables: &[TableRead]) 
         if is_settled(lock, &items, wants_s3, wants_table, now) {
             continue;
         }
-        let readers = buckets.iter().enumerate().filter(|(_, read)| read.snapshot.name == bucket);
+        let mut readers =
+            buckets.iter().enumerate().filter(|(_, read)| read.snapshot.name == bucket).peekable();
+        // A table may serve buckets that are not this audit's: of their locks nothing can be said anyway.
+        if readers.peek().is_none() {
+            continue;
+        }
         looks.extend(readers.map(|(at, _)| Look::Lock(at, path.to_owned())));
         let lock_id = format!("{bucket}/{path}");
         let here = items.iter().map(|(at, _)| *at);
@@ -199,7 +201,8 @@ fn is_settled(
     let begun = lock.map(|lock| Some(lock.last_modified)).into_iter();
     let begun = begun.chain(items.iter().map(|(_, item)| item.body.as_ref().and_then(body_age)));
     // What does not say when it began may have begun just now.
-    let old = |begun: Option<Moment>| begun.is_some_and(|begun| now.since(begun).is_some_and(|age| age > YOUNG));
+    let old =
+        |begun: Option<Moment>| begun.is_some_and(|begun| now.since(begun).is_some_and(|age| age > YOUNG));
     if !begun.into_iter().all(old) {
         return false;
     }

@@ -86,7 +86,9 @@ impl<'a> Sieve<'a> {
         if !same {
             self.end_run();
             self.run = Some(match entry.key.ends_with(LOCK_SUFFIX) {
-                true => Run::Lock { key: entry.key.clone(), current: None, newer: None, intervals: Vec::new() },
+                true => {
+                    Run::Lock { key: entry.key.clone(), current: None, newer: None, intervals: Vec::new() }
+                }
                 false => Run::State(Held {
                     key: entry.key.clone(),
                     current: None,
@@ -260,8 +262,13 @@ mod tests {
         let expected = Expected::default();
         let index = expected.index();
         let named = named.iter().map(|name| (*name).to_owned()).collect();
-        let interest =
-            Interest { bucket: "b", expected: &index, named: &named, from: Moment::from_seconds(100), versioned };
+        let interest = Interest {
+            bucket: "b",
+            expected: &index,
+            named: &named,
+            from: Moment::from_seconds(100),
+            versioned,
+        };
         let mut parts = Vec::new();
         let mut after: Option<&str> = None;
         for border in borders.iter().map(|border| Some(*border)).chain([None]) {

@@ -140,9 +140,9 @@ async fn scan_segment(
         match answer.last_evaluated_key.filter(|key| !key.is_empty()) {
             None => return scanned,
             Some(next) if from.as_ref() == Some(&next) => {
-                scanned.failures.push(Failure::own(
-                    "the scan does not end: the page after this key names the same key",
-                ));
+                scanned
+                    .failures
+                    .push(Failure::own("the scan does not end: the page after this key names the same key"));
                 return scanned;
             }
             next => from = next,
