@@ -58,6 +58,42 @@ impl Emulator {
         assert_eq!(status, 200, "table {name} was not created: {body}");
     }
 
+    /// Keeps versions from now on (`Enabled`), or no longer (`Suspended`).
+    pub fn set_versioning(&self, bucket: &str, status: &str) {
+        let body = format!("<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>");
+        let (code, answer) = self.request("PUT", &format!("/{bucket}?versioning"), &[], body.as_bytes());
+        assert_eq!(code, 200, "{answer}");
+    }
+
+    /// Writes an object.
+    pub fn put(&self, bucket: &str, key: &str, body: &str) {
+        let (code, answer) = self.request("PUT", &format!("/{bucket}/{key}"), &[], body.as_bytes());
+        assert_eq!(code, 200, "{answer}");
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, bucket: &str, key: &str) {
+        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &[], b"");
+        assert_eq!(code, 204, "{answer}");
+    }
+
+    /// Writes an item: its `LockID` and one more text attribute.
+    pub fn put_item(&self, table: &str, lock_id: &str, attribute: &str, text: &str) {
+        let item = serde_json::json!({
+            "TableName": table, "Item": {"LockID": {"S": lock_id}, attribute: {"S": text}}
+        });
+        let headers = [
+            ("X-Amz-Target", "DynamoDB_20120810.PutItem"),
+            ("Content-Type", "application/x-amz-json-1.0"),
+            (
+                "Authorization",
+                "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
+            ),
+        ];
+        let (code, answer) = self.request("POST", "/", &headers, item.to_string().as_bytes());
+        assert_eq!(code, 200, "{answer}");
+    }
+
     /// One HTTP request: status and body.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, String) {
         exchange(self.address, method, path, headers, body)

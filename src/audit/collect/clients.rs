@@ -76,8 +76,12 @@ impl<'a> Clients<'a> {
         let config = self.config(access).await?;
         let region = region.map(str::to_owned).or_else(|| config.region().map(ToString::to_string));
         let region = region.unwrap_or_else(|| FIRST_REGION.to_owned());
+        // The SDK takes an endpoint from the environment by itself; only the style must follow it.
+        let environment =
+            || ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"].iter().find_map(|name| std::env::var(name).ok());
         let endpoint = access.s3_endpoint.clone();
-        let path_style = access.path_style || endpoint.as_deref().is_some_and(is_local);
+        let asked = endpoint.clone().or_else(environment);
+        let path_style = access.path_style || asked.as_deref().is_some_and(is_local);
         let mut s3 = aws_sdk_s3::config::Builder::from(&config)
             .region(Region::new(region.clone()))
             .force_path_style(path_style)
@@ -85,7 +89,9 @@ impl<'a> Clients<'a> {
             .request_checksum_calculation(RequestChecksumCalculation::WhenRequired)
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             .interceptor(self.meter.clone());
-        s3.set_endpoint_url(endpoint.or_else(|| config.endpoint_url().map(str::to_owned)));
+        if let Some(endpoint) = endpoint {
+            s3 = s3.endpoint_url(endpoint);
+        }
         Ok((aws_sdk_s3::Client::from_conf(s3.build()), region))
     }
 

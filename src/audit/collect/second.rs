@@ -170,7 +170,12 @@ fn unsettled(shared: &Shared<'_>, buckets: &[BucketRead], tables: &[TableRead]) 
         if is_settled(lock, &items, wants_s3, wants_table, now) {
             continue;
         }
-        let readers = buckets.iter().enumerate().filter(|(_, read)| read.snapshot.name == bucket);
+        let mut readers =
+            buckets.iter().enumerate().filter(|(_, read)| read.snapshot.name == bucket).peekable();
+        // A table may serve buckets that are not this audit's: of their locks nothing can be said anyway.
+        if readers.peek().is_none() {
+            continue;
+        }
         looks.extend(readers.map(|(at, _)| Look::Lock(at, path.to_owned())));
         let lock_id = format!("{bucket}/{path}");
         let here = items.iter().map(|(at, _)| *at);
