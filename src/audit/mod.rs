@@ -5,6 +5,7 @@
 
 pub mod collect;
 pub mod expected;
+pub mod judge;
 pub mod lock_info;
 pub mod outcome;
 pub mod retire;
