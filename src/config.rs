@@ -88,8 +88,6 @@ pub struct Bucket {
     pub dynamodb_endpoint: Option<String>,
     /// The bucket's name goes into the path, not into the host name.
     pub path_style: Option<bool>,
-    /// The external ID that the role's trust policy asks for.
-    pub external_id: Option<String>,
 }
 
 /// Which IAM roles do what, as ARNs or ARN patterns.
@@ -194,7 +192,8 @@ impl Reader<'_> {
     fn ignore(&self, raw: &RawIgnore) -> Result<Ignore, ConfigError> {
         let at = raw.rule.span().start;
         if raw.path.is_none() && raw.subject.is_none() {
-            let help = "add `path = \"…\"`, or for what an audit finds `subject = \"s3://BUCKET/**\"`".to_owned();
+            let help =
+                "add `path = \"…\"`, or for what an audit finds `subject = \"s3://BUCKET/**\"`".to_owned();
             return Err(self.error(at, "this ignore says neither path nor subject", Some(help)));
         }
         let expires = match &raw.expires {
@@ -335,7 +334,10 @@ impl Ignore {
     /// Whether only an audit can need it: it names an audit's subject, or a rule that no scan judges.
     pub fn is_for_audit(&self) -> bool {
         let scans = |rule: &rules::Rule| {
-            matches!(rule.check, rules::Check::Inventory(_) | rules::Check::Applying | rules::Check::Migrating)
+            matches!(
+                rule.check,
+                rules::Check::Inventory(_) | rules::Check::Applying | rules::Check::Migrating
+            )
         };
         self.subject.is_some() || rules::find(&self.rule).is_some_and(|rule| !scans(rule))
     }

@@ -40,7 +40,6 @@ region = "eu-central-1"
 endpoint = "http://127.0.0.1:9000"
 dynamodb_endpoint = "http://127.0.0.1:8000"
 path_style = true
-external_id = "acme"
 
 [roles]
 runners = ["arn:aws:iam::123456789012:role/apply"]
@@ -65,7 +64,7 @@ plan = ["arn:aws:iam::123456789012:role/plan"]
     let bucket = &config.buckets["acme.state"];
     assert_eq!((bucket.profile.as_deref(), bucket.role_arn.as_deref()), (Some("ops"), None));
     assert_eq!(bucket.dynamodb_endpoint.as_deref(), Some("http://127.0.0.1:8000"));
-    assert_eq!((bucket.path_style, bucket.external_id.as_deref()), (Some(true), Some("acme")));
+    assert_eq!(bucket.path_style, Some(true));
     assert_eq!(config.roles.runners, ["arn:aws:iam::123456789012:role/apply"]);
     assert_eq!(config.roles.break_glass, Vec::<String>::new());
 }
@@ -140,7 +139,10 @@ fn credentials_are_refused_and_not_shown() {
 #[test]
 fn an_ignore_needs_a_path_or_a_subject() {
     let message = wrong("[[ignore]]\nrule = \"no-locking\"\nreason = \"b\"\n");
-    assert!(message.starts_with("lockshift.toml:2:8: this ignore says neither path nor subject\n"), "{message}");
+    assert!(
+        message.starts_with("lockshift.toml:2:8: this ignore says neither path nor subject\n"),
+        "{message}"
+    );
     let message = wrong("[[ignore]]\nrule = \"no-locking\"\nsubject = \"s3://[\"\nreason = \"b\"\n");
     assert!(message.starts_with("lockshift.toml:3:11: not a glob: "), "{message}");
     let message = wrong("[buckets.a]\ndynamodb_endpoint = \"https://me:hunter2@host\"\n");
