@@ -168,6 +168,7 @@ fn what_can_t_be_meant_is_2_and_says_so() {
         (&["--baseline", "no.json"], "error: no.json: no audit's JSON"),
         (&["empty"], "error: nothing to look at"),
         (&["--s3-export", "no-file"], "error: invalid value"),
+        (&["--endpoint-url", "https://me:hunter2@host"], "error: --endpoint-url holds credentials\n"),
         (&["--window", "soon"], "error: invalid value"),
         (&["--settle", "-1s"], "error: "),
         (&["--exported-at", "today"], "error: invalid value"),
@@ -176,6 +177,7 @@ fn what_can_t_be_meant_is_2_and_says_so() {
         let said = run(dir.path(), args);
         assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{args:?}: {}", said.stderr);
         assert!(said.stderr.starts_with(start), "{args:?}: {}", said.stderr);
+        assert!(!said.stderr.contains("hunter2"), "{}", said.stderr);
     }
     let newer = snapshot(&[], &[]).replace("\"schema_version\":1", "\"schema_version\":9");
     fs::write(dir.path().join("newer.json"), newer).unwrap();

@@ -17,6 +17,7 @@ use crate::audit::accept::{Baseline, accept};
 use crate::audit::outcome::Audit;
 use crate::config::{Date, duration};
 use crate::moment::Moment;
+use crate::repo::setting::without_credentials;
 use crate::report::audit::table::AuditTableOptions;
 use crate::report::audit::{self as report, AuditReport};
 
@@ -171,6 +172,10 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     if !args.prefix.is_empty() && args.bucket.is_empty() && args.s3_export.is_empty() {
         return Err(Failure::new("--prefix needs a bucket to which it belongs")
             .help("add `--bucket BUCKET`, or leave --prefix away: the repository says which keys matter"));
+    }
+    if args.endpoint_url.as_ref().is_some_and(|url| without_credentials(url.clone()) != *url) {
+        return Err(Failure::new("--endpoint-url holds credentials")
+            .help("name a --profile or a --role-arn instead: an endpoint is kept in snapshots"));
     }
     let config = load_config(args.config.as_deref())?;
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;

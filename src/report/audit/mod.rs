@@ -10,6 +10,7 @@ pub mod prometheus;
 pub mod sarif;
 pub mod summary;
 pub mod table;
+mod table_sections;
 mod wording;
 
 #[cfg(test)]

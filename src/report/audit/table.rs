@@ -3,7 +3,7 @@
 //! that is missing; then the summary. Everything that comes from a store or a file is made safe to show.
 
 use super::AuditReport;
-use super::summary;
+use super::table_sections;
 use super::wording::side_by_side;
 use crate::audit::outcome::{AuditFinding, Locks};
 use crate::finding::Severity;
@@ -11,8 +11,8 @@ use crate::report::palette::Palette;
 use crate::report::totals::SEVERITIES;
 use crate::report::words::{clip, visible};
 
-/// Subjects that are named under one rule; the rest is counted. The JSON form names all.
-const NAMED: usize = 20;
+/// Subjects that are named under one heading; the rest is counted. The JSON form names all.
+pub(super) const NAMED: usize = 20;
 
 /// Columns of a lock record's names, and of the blanks before them.
 const NAME: usize = 12;
@@ -25,7 +25,7 @@ pub struct AuditTableOptions {
     pub width: Option<u16>,
     /// Whether to colour.
     pub colour: bool,
-    /// Without the states that were written outside of a lock, and without accepted findings.
+    /// Only what needs doing: findings, what could not be read, and the summary.
     pub quiet: bool,
 }
 
@@ -33,12 +33,14 @@ pub struct AuditTableOptions {
 pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
     let palette = Palette { colour: options.colour };
     let mut parts = vec![findings(report, palette, options)];
-    parts.push(unread(report, palette));
+    parts.push(table_sections::unread(report, palette));
     if !options.quiet {
-        parts.push(outside(report, palette));
-        parts.push(accepted(report, palette));
+        parts.push(table_sections::held(report, palette));
+        parts.push(table_sections::outside(report, palette));
+        parts.push(table_sections::unproven(report, palette));
+        parts.push(table_sections::accepted(report, palette));
     }
-    parts.push(last(report, palette));
+    parts.push(table_sections::summary(report, palette));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -137,9 +139,7 @@ fn together(rule: &str, group: &[&AuditFinding], palette: Palette) -> String {
         }
         rest(&mut out, &own, palette);
     }
-    if let Some(more) = group.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        out.push_str(&format!("  and {more} more (--format json has all)\n"));
-    }
+    out.push_str(&table_sections::more(group.len(), "  "));
     let shared = AuditFinding {
         help: first.help.clone().filter(|_| help),
         consequence: first.consequence.clone().filter(|_| consequence),
@@ -148,77 +148,6 @@ fn together(rule: &str, group: &[&AuditFinding], palette: Palette) -> String {
         ..(*first).clone()
     };
     rest(&mut out, &shared, palette);
-    out
-}
-
-fn unread(report: &AuditReport<'_>, palette: Palette) -> String {
-    let mut out = String::new();
-    // What can hide a lock comes first.
-    for hides in [true, false] {
-        for unread in report.audit.unread.iter().filter(|unread| unread.hides_locks == hides) {
-            if out.is_empty() {
-                out = format!("{}\n", palette.bold("Could not be read"));
-            }
-            out.push_str(&format!(
-                "  {}: {}: {}{}\n",
-                visible(&unread.resource),
-                visible(&unread.operation),
-                visible(&unread.reason),
-                if hides { "" } else { " (hides no lock)" }
-            ));
-            if let Some(action) = &unread.missing_action {
-                out.push_str(&format!("    {} {}\n", palette.dim("the role lacks"), visible(action)));
-            }
-        }
-    }
-    out
-}
-
-/// Writes that went around the lock, by state: the history, beside what is wrong now.
-fn outside(report: &AuditReport<'_>, palette: Palette) -> String {
-    let mut out = String::new();
-    for state in report.audit.states.iter().filter(|state| !state.coverage.outside.is_empty()) {
-        if out.is_empty() {
-            out = format!("{}\n", palette.bold("Written outside of an S3 lock"));
-        }
-        let writes = &state.coverage.outside;
-        let (bucket, path) = (visible(&state.bucket), visible(&state.state_path));
-        out.push_str(&format!("  s3://{bucket}/{path}: {} of {}\n", writes.len(), state.coverage.writes));
-        for write in writes.iter().take(NAMED) {
-            out.push_str(&format!("    {} version {}\n", write.at, visible(&write.version_id)));
-        }
-        if let Some(more) = writes.len().checked_sub(NAMED).filter(|more| *more > 0) {
-            out.push_str(&format!("    and {more} more (--format json has all)\n"));
-        }
-    }
-    out
-}
-
-fn accepted(report: &AuditReport<'_>, palette: Palette) -> String {
-    let mut out = String::new();
-    let accepted = || report.audit.findings.iter().filter(|finding| finding.ignored.is_some());
-    for finding in accepted().take(NAMED) {
-        if out.is_empty() {
-            out = format!("{}\n", palette.bold("Accepted"));
-        }
-        out.push_str(&format!(
-            "  {} {}: {}\n",
-            visible(&finding.rule),
-            visible(&finding.subject),
-            visible(finding.ignored.as_deref().unwrap_or_default())
-        ));
-    }
-    if let Some(more) = accepted().count().checked_sub(NAMED).filter(|more| *more > 0) {
-        out.push_str(&format!("  and {more} more (--format json has all)\n"));
-    }
-    out
-}
-
-fn last(report: &AuditReport<'_>, palette: Palette) -> String {
-    let mut out = format!("{}\n", palette.bold("Summary"));
-    for line in summary::lines(report) {
-        out.push_str(&format!("  {line}\n"));
-    }
     out
 }
 
@@ -242,6 +171,18 @@ mod tests {
         let out = shown(&sample::audit(), AuditTableOptions { quiet: true, ..Default::default() });
         assert!(!out.contains("Accepted") && !out.contains("Written outside"), "{out}");
         assert!(out.contains("Could not be read") && out.contains("stale-lock"), "{out}");
+    }
+
+    #[test]
+    fn a_lock_without_a_finding_is_somebody_at_work() {
+        let mut audit = sample::audit();
+        assert!(!shown(&audit, AuditTableOptions::default()).contains("Held now"));
+        audit.findings.clear();
+        let out = shown(&audit, AuditTableOptions::default());
+        let search = "  s3://acme-tfstate/search\n    DynamoDB: held by old@client (apply, 1.11.4), age 2 hours 10 \
+                      minutes, id cccc\n";
+        assert!(out.starts_with("Could not be read\n") && out.contains("\nHeld now, "), "{out}");
+        assert!(out.contains(search), "{out}");
     }
 
     #[test]
