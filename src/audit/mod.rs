@@ -3,8 +3,10 @@
 //! [`expected`] is what the repositories say, a [`snapshot`] is what was read, an [`outcome`] is what follows. Only
 //! `collect` touches the world; judging knows neither network nor clock.
 
+pub mod accept;
 pub mod collect;
 pub mod expected;
+pub mod import;
 pub mod judge;
 pub mod lock_info;
 pub mod outcome;

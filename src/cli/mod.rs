@@ -1,6 +1,7 @@
 //! One file per command: arguments, and the few lines that join the rooms below. The only room that prints, reads
 //! the environment and knows exit codes.
 
+mod audit;
 mod completions;
 mod explain;
 mod fail_on;
@@ -35,6 +36,7 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
   lockshift scan          what every root module here really uses
   lockshift migrate       edits towards the lockfile: `--phase dual` first
   lockshift unlock        release a lock that nobody holds any more, on condition
+  lockshift audit         what DynamoDB and S3 hold: stale, split and missing locks
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";
@@ -55,6 +57,7 @@ enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
     Unlock(Box<unlock::Args>),
+    Audit(Box<audit::Args>),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -108,6 +111,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Unlock(args) => unlock::run(&args, terminal),
+        Command::Audit(args) => audit::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -30,7 +30,7 @@ use crate::finding::{Finding, Severity};
 use crate::repo::inventory::Inventory;
 use crate::repo::text::Place;
 
-pub use apply::check;
+pub use apply::{check, expiry};
 
 /// One rule.
 #[derive(Debug)]
