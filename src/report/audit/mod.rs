@@ -7,6 +7,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod prometheus;
+pub mod retire;
 pub mod sarif;
 pub mod summary;
 pub mod table;
