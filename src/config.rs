@@ -58,14 +58,18 @@ pub struct Ignore {
     /// The rule's id.
     pub rule: String,
     /// A glob over paths, as written.
-    pub path: String,
+    pub path: Option<String>,
+    /// A glob over what an audit's findings are about (`s3://BUCKET/STATE-PATH`), as written. There is a path, a
+    /// subject or both.
+    pub subject: Option<String>,
     /// Why.
     pub reason: String,
     /// The last day on which it holds.
     pub expires: Option<Date>,
     /// Where it stands.
     pub place: Place,
-    matcher: GlobMatcher,
+    path_matcher: Option<GlobMatcher>,
+    subject_matcher: Option<GlobMatcher>,
 }
 
 /// How to reach one bucket. Flags win over it.
@@ -80,6 +84,10 @@ pub struct Bucket {
     pub region: Option<String>,
     /// The S3 endpoint, for a store that is not AWS.
     pub endpoint: Option<String>,
+    /// The DynamoDB endpoint, for the lock table of its states.
+    pub dynamodb_endpoint: Option<String>,
+    /// The bucket's name goes into the path, not into the host name.
+    pub path_style: Option<bool>,
 }
 
 /// Which IAM roles do what, as ARNs or ARN patterns.
@@ -116,7 +124,8 @@ struct RawRule {
 #[serde(deny_unknown_fields)]
 struct RawIgnore {
     rule: Spanned<String>,
-    path: Spanned<String>,
+    path: Option<Spanned<String>>,
+    subject: Option<Spanned<String>>,
     reason: Option<Spanned<String>>,
     expires: Option<Spanned<toml::Value>>,
 }
@@ -182,6 +191,11 @@ impl Reader<'_> {
 
     fn ignore(&self, raw: &RawIgnore) -> Result<Ignore, ConfigError> {
         let at = raw.rule.span().start;
+        if raw.path.is_none() && raw.subject.is_none() {
+            let help =
+                "add `path = \"…\"`, or for what an audit finds `subject = \"s3://BUCKET/**\"`".to_owned();
+            return Err(self.error(at, "this ignore says neither path nor subject", Some(help)));
+        }
         let expires = match &raw.expires {
             None => None,
             Some(value) => {
@@ -197,11 +211,13 @@ impl Reader<'_> {
         };
         Ok(Ignore {
             rule: self.rule(&raw.rule)?,
-            path: raw.path.get_ref().clone(),
+            path: raw.path.as_ref().map(|glob| glob.get_ref().clone()),
+            subject: raw.subject.as_ref().map(|glob| glob.get_ref().clone()),
             reason: self.reason(at, raw.reason.as_ref())?,
             expires,
             place: self.place(at),
-            matcher: self.glob(&raw.path)?,
+            path_matcher: raw.path.as_ref().map(|glob| self.glob(glob)).transpose()?,
+            subject_matcher: raw.subject.as_ref().map(|glob| self.glob(glob)).transpose()?,
         })
     }
 }
@@ -231,7 +247,8 @@ impl Config {
         }
         for (name, bucket) in raw.buckets {
             let at = name.span().start;
-            if bucket.endpoint.as_ref().is_some_and(|url| without_credentials(url.clone()) != *url) {
+            let mut endpoints = bucket.endpoint.iter().chain(&bucket.dynamodb_endpoint);
+            if endpoints.any(|url| without_credentials(url.clone()) != *url) {
                 let message = "the endpoint holds credentials";
                 let help = "name a `profile` or a `role_arn` instead".to_owned();
                 return Err(reader.error(at, message, Some(help)));
@@ -292,19 +309,59 @@ impl Config {
 
 impl Ignore {
     /// Whether it speaks of this finding: the rule is the same, and the glob matches the finding's file or its
-    /// subject (`envs/old/**` also covers the root module `envs/old`).
+    /// subject (`envs/old/**` also covers the root module `envs/old`). One that names an audit's subject speaks of no
+    /// finding in a repository.
     pub fn covers(&self, home: &Home, finding: &Finding) -> bool {
-        let matches = |shown: &str| home.path(shown).is_some_and(|path| self.matcher.is_match(path));
         self.rule == finding.rule
-            && (matches(&finding.place.file)
-                || matches(&finding.subject)
-                || home.path(&finding.subject).is_some_and(|path| self.matcher.is_match(format!("{path}/"))))
+            && self.subject_matcher.is_none()
+            && (self.covers_path(home, &finding.place.file) || self.covers_path(home, &finding.subject))
+    }
+
+    /// Whether it speaks of an audit's finding: the rule is the same, and each glob that is given matches: `subject`
+    /// what the finding is about (`s3://b/**` also covers `s3://b`), `path` the file that configures it. A finding
+    /// that no file configures has no path.
+    pub fn covers_subject(&self, home: &Home, rule: &str, subject: &str, place: Option<&Place>) -> bool {
+        let subject_holds = self.subject_matcher.as_ref().is_none_or(|glob| is_at_or_below(glob, subject));
+        let path_holds = self.path_matcher.is_none()
+            || place.is_some_and(|place| {
+                // The file itself, or the root module that it stands in.
+                let dir = place.file.rsplit_once('/').map_or(".", |(dir, _)| dir);
+                self.covers_path(home, &place.file) || self.covers_path(home, dir)
+            });
+        self.rule == rule && subject_holds && path_holds
+    }
+
+    /// Whether only an audit can need it: it names an audit's subject, or a rule that no scan judges.
+    pub fn is_for_audit(&self) -> bool {
+        let scans = |rule: &rules::Rule| {
+            matches!(
+                rule.check,
+                rules::Check::Inventory(_) | rules::Check::Applying | rules::Check::Migrating
+            )
+        };
+        self.subject.is_some() || rules::find(&self.rule).is_some_and(|rule| !scans(rule))
+    }
+
+    /// Its globs, as written.
+    pub fn globs(&self) -> String {
+        let globs: Vec<&str> = self.path.iter().chain(&self.subject).map(String::as_str).collect();
+        globs.join(" ")
+    }
+
+    fn covers_path(&self, home: &Home, shown: &str) -> bool {
+        let Some(glob) = &self.path_matcher else { return false };
+        home.path(shown).is_some_and(|path| is_at_or_below(glob, &path))
     }
 
     /// Whether its last day is over.
     pub fn is_expired(&self, today: Date) -> bool {
         self.expires.is_some_and(|last| last < today)
     }
+}
+
+/// Whether a glob matches a name, or everything below it (`a/**` also covers `a`).
+fn is_at_or_below(glob: &GlobMatcher, name: &str) -> bool {
+    glob.is_match(name) || glob.is_match(format!("{name}/"))
 }
 
 /// Globs as everywhere here: `*` stays within a path segment, `**` does not.
@@ -318,7 +375,8 @@ fn severity(word: &str) -> Option<Severity> {
         .find(|severity| severity.as_str() == word)
 }
 
-fn duration(text: &str) -> Option<Duration> {
+/// A length of time: a number and one of `s`, `m`, `h`, `d`. Anything else is none.
+pub fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let seconds: u64 = match text.strip_prefix(digits)?.trim() {

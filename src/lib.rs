@@ -15,8 +15,8 @@
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
-//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`finding`], [`rules`] |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
+//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |

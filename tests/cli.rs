@@ -76,7 +76,7 @@ fn help_names_every_command_and_the_exit_codes() {
     let dir = tree(&[]);
     let said = run(dir.path(), &["--help"]);
     assert_eq!((said.code, said.stderr.as_str()), (0, ""));
-    for word in ["scan", "explain", "completions", "man", "--color", "Exit codes:", "  3  "] {
+    for word in ["scan", "audit", "explain", "completions", "man", "--color", "Exit codes:", "  3  "] {
         assert!(said.stdout.contains(word), "{word} is missing:\n{}", said.stdout);
     }
     let scan = run(dir.path(), &["scan", "--help"]).stdout;

@@ -278,7 +278,7 @@ fn strangers(case: &mut Case, found: &TableSnapshot, inventory: Option<&Inventor
         .collect();
     match unknown.first() {
         None if found.complete => {
-            case.say(Side::For, "every item in it belongs to a scanned root module", None)
+            case.say(Side::For, "every item in it belongs to a scanned root module", None);
         }
         None => {}
         Some(first) => {
@@ -297,7 +297,7 @@ fn writes(case: &mut Case, found: &TableSnapshot, now: Moment) {
             let last = days.iter().filter(|(_, count)| *count > 0.0).map(|(day, _)| *day).max();
             match last {
                 None => {
-                    case.say(Side::For, format!("nobody wrote to it in the last {} days", days.len()), None)
+                    case.say(Side::For, format!("nobody wrote to it in the last {} days", days.len()), None);
                 }
                 Some(day) => {
                     let ago = now.since(day).map_or_else(

@@ -1,5 +1,6 @@
 //! `--fail-on`: from which severity on, and for which rules, findings make the exit code 1.
 
+use crate::audit::outcome::AuditFinding;
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
@@ -17,9 +18,16 @@ pub(super) struct FailOn {
 impl FailOn {
     /// Whether a finding makes the run fail. One that was ignored with a reason never does.
     pub fn reached_by(&self, finding: &Finding) -> bool {
-        finding.ignored.is_none()
-            && (self.severity.is_some_and(|least| finding.severity >= least)
-                || self.rules.contains(&finding.rule))
+        finding.ignored.is_none() && self.names(&finding.rule, finding.severity)
+    }
+
+    /// The same for what an audit finds.
+    pub fn reached_by_audit(&self, finding: &AuditFinding) -> bool {
+        finding.ignored.is_none() && self.names(&finding.rule, finding.severity)
+    }
+
+    fn names(&self, rule: &str, severity: Severity) -> bool {
+        self.severity.is_some_and(|least| severity >= least) || self.rules.iter().any(|named| named == rule)
     }
 }
 

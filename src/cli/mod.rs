@@ -1,6 +1,7 @@
 //! One file per command: arguments, and the few lines that join the rooms below. The only room that prints, reads
 //! the environment and knows exit codes.
 
+mod audit;
 mod completions;
 mod explain;
 mod fail_on;
@@ -9,10 +10,13 @@ mod man;
 mod migrate;
 mod output;
 mod progress;
+mod reach;
 mod scan;
+mod unlock;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -32,6 +36,8 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
 
   lockshift scan          what every root module here really uses
   lockshift migrate       edits towards the lockfile: `--phase dual` first
+  lockshift unlock        release a lock that nobody holds any more, on condition
+  lockshift audit         what DynamoDB and S3 hold: stale, split and missing locks
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";
@@ -51,6 +57,8 @@ struct Cli {
 enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
+    Unlock(Box<unlock::Args>),
+    Audit(Box<audit::Args>),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -103,6 +111,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ran = match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
+        Command::Unlock(args) => unlock::run(&args, terminal),
+        Command::Audit(args) => audit::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
@@ -114,6 +124,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// A number that no other run has: for keys that must not be anybody's.
+fn nonce() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    nanos ^ u64::from(std::process::id()).rotate_left(32)
 }
 
 /// The whole command line as clap knows it: help, completions and the man page come from this one table.

@@ -174,21 +174,24 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<St
         }
         Format::Json => report::json::render(report).map_err(|error| failed(error.to_string()))?,
         Format::Sarif => {
-            let rules: Vec<RuleText<'_>> = rules::all()
-                .iter()
-                .map(|rule| RuleText {
-                    id: rule.id,
-                    severity: rule.severity,
-                    summary: rule.summary,
-                    page: rule.page,
-                })
-                .collect();
+            let rules = rule_texts();
             report::sarif::render(report, &rules).map_err(|error| failed(error.to_string()))?
         }
         Format::Github => report::github::render(report),
         Format::Markdown => report::markdown::render(report, args.by.into()),
         Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
     })
+}
+
+/// All rules, as formats need them.
+pub(super) fn rule_texts() -> Vec<RuleText<'static>> {
+    let text = |rule: &&'static rules::Rule| RuleText {
+        id: rule.id,
+        severity: rule.severity,
+        summary: rule.summary,
+        page: rule.page,
+    };
+    rules::all().iter().map(text).collect()
 }
 
 /// The file that `--config` names, or the one that holds for the current directory.

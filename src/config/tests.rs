@@ -38,6 +38,8 @@ expires = 2027-04-01
 profile = "ops"
 region = "eu-central-1"
 endpoint = "http://127.0.0.1:9000"
+dynamodb_endpoint = "http://127.0.0.1:8000"
+path_style = true
 
 [roles]
 runners = ["arn:aws:iam::123456789012:role/apply"]
@@ -61,6 +63,8 @@ plan = ["arn:aws:iam::123456789012:role/plan"]
     assert_eq!(config.ignores[1].expires, Date::parse("2027-04-01"));
     let bucket = &config.buckets["acme.state"];
     assert_eq!((bucket.profile.as_deref(), bucket.role_arn.as_deref()), (Some("ops"), None));
+    assert_eq!(bucket.dynamodb_endpoint.as_deref(), Some("http://127.0.0.1:8000"));
+    assert_eq!(bucket.path_style, Some(true));
     assert_eq!(config.roles.runners, ["arn:aws:iam::123456789012:role/apply"]);
     assert_eq!(config.roles.break_glass, Vec::<String>::new());
 }
@@ -130,6 +134,47 @@ fn credentials_are_refused_and_not_shown() {
     assert!(!message.contains("hunter2"));
     let message = wrong("[buckets.a]\nendpint = \"https://me:hunter2@host\"\n");
     assert!(message.contains("unknown field `endpint`") && !message.contains("hunter2"), "{message}");
+}
+
+#[test]
+fn an_ignore_needs_a_path_or_a_subject() {
+    let message = wrong("[[ignore]]\nrule = \"no-locking\"\nreason = \"b\"\n");
+    assert!(
+        message.starts_with("lockshift.toml:2:8: this ignore says neither path nor subject\n"),
+        "{message}"
+    );
+    let message = wrong("[[ignore]]\nrule = \"no-locking\"\nsubject = \"s3://[\"\nreason = \"b\"\n");
+    assert!(message.starts_with("lockshift.toml:3:11: not a glob: "), "{message}");
+    let message = wrong("[buckets.a]\ndynamodb_endpoint = \"https://me:hunter2@host\"\n");
+    assert!(message.starts_with("lockshift.toml:1:10: the endpoint holds credentials"), "{message}");
+}
+
+#[test]
+fn a_subject_is_for_audits_alone() {
+    let ignore = |globs: &str| {
+        let text = format!("[[ignore]]\nrule = \"no-locking\"\n{globs}\nreason = \"r\"\n");
+        Config::parse("lockshift.toml", &text).unwrap().ignores.remove(0)
+    };
+    let here = Home::default();
+    let place = Place { file: "envs/old/main.tf".into(), line: 1, column: 1 };
+    let covers = |ignore: &Ignore, subject: &str, place: Option<&Place>| {
+        ignore.covers_subject(&here, "no-locking", subject, place)
+    };
+    let bucket = ignore("subject = \"s3://acme/**\"");
+    assert!(covers(&bucket, "s3://acme/a/terraform.tfstate", None));
+    assert!(covers(&bucket, "s3://acme", None));
+    assert!(!covers(&bucket, "s3://acme-other/a", None));
+    assert!(!bucket.covers_subject(&here, "dual-locking", "s3://acme/a", None));
+    assert!(!bucket.covers(&here, &finding("envs/old/main.tf", "s3://acme/a")), "no finding of a scan");
+    let path = ignore("path = \"envs/old/**\"");
+    assert!(covers(&path, "s3://acme/a", Some(&place)));
+    assert!(!covers(&path, "s3://acme/a", None));
+    let both = ignore("subject = \"s3://acme/*\"\npath = \"envs/old\"");
+    assert!(covers(&both, "s3://acme/a", Some(&place)), "a path may name the root module");
+    assert!(!covers(&both, "s3://acme/a/b", Some(&place)));
+    assert!(!covers(&both, "s3://acme/a", None));
+    assert!(bucket.is_for_audit() && both.is_for_audit() && !path.is_for_audit());
+    assert_eq!(both.globs(), "envs/old s3://acme/*");
 }
 
 fn finding(file: &str, subject: &str) -> Finding {

@@ -93,7 +93,7 @@ fn verdict(of: VersionVerdict) -> &'static str {
 }
 
 /// A field that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe in front.
-fn guarded(field: &str) -> String {
+pub(super) fn guarded(field: &str) -> String {
     let shown = visible(field);
     let risky = shown.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     if risky { format!("'{shown}") } else { shown.into_owned() }

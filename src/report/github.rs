@@ -38,7 +38,7 @@ pub fn render(report: &ScanReport<'_>) -> String {
 }
 
 /// GitHub knows three levels.
-fn level(severity: Severity) -> &'static str {
+pub(super) fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::High => "error",
         Severity::Medium => "warning",
@@ -64,12 +64,12 @@ fn command(out: &mut String, level: &str, place: &Place, title: &str, message: &
 
 /// A command's message, escaped as GitHub's runner unescapes it.
 /// Source: `escapeData` in actions/toolkit, `packages/core/src/command.ts`.
-fn data(text: &str) -> String {
+pub(super) fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A command's property value; `escapeProperty` there.
-fn property(text: &str) -> String {
+pub(super) fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 

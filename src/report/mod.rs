@@ -3,6 +3,7 @@
 //! Every format gets the same [`ScanReport`]; what more than one of them says stands in [`words`] (making text from
 //! files safe to show), [`totals`] (counting) and [`group`] (`--by`). A new format is one file and one line here.
 
+pub mod audit;
 pub mod csv;
 pub mod github;
 pub mod group;
@@ -17,6 +18,7 @@ pub mod summary;
 pub mod table;
 mod table_sections;
 pub mod totals;
+pub mod unlock;
 pub mod words;
 
 #[cfg(test)]

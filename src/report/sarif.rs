@@ -38,7 +38,8 @@ pub fn render(report: &ScanReport<'_>, rules: &[RuleText<'_>]) -> Result<String,
     Ok(safe_json(&json).into_owned())
 }
 
-fn rule(rule: &RuleText<'_>) -> Value {
+/// One entry of the driver's rules.
+pub(super) fn rule(rule: &RuleText<'_>) -> Value {
     json!({
         "id": rule.id,
         "shortDescription": { "text": rule.summary },
@@ -49,7 +50,7 @@ fn rule(rule: &RuleText<'_>) -> Value {
 }
 
 /// SARIF knows three levels; our own word is kept in the properties.
-fn level(severity: Severity) -> &'static str {
+pub(super) fn level(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical | Severity::High => "error",
         Severity::Medium => "warning",
@@ -96,7 +97,7 @@ fn notification(problem: &Problem) -> Value {
 }
 
 /// A plain message: what would be a link gets its brackets escaped (SARIF 2.1.0, 3.11.6).
-fn message(text: &str) -> String {
+pub(super) fn message(text: &str) -> String {
     let shown = text.split('\n').map(visible).collect::<Vec<_>>().join("\n");
     if shown.contains("](") {
         shown.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
@@ -105,7 +106,8 @@ fn message(text: &str) -> String {
     }
 }
 
-fn location(place: &Place) -> Value {
+/// A place in a file.
+pub(super) fn location(place: &Place) -> Value {
     json!({ "physicalLocation": {
         "artifactLocation": { "uri": uri(&place.file) },
         "region": { "startLine": place.line, "startColumn": place.column },
@@ -114,7 +116,7 @@ fn location(place: &Place) -> Value {
 
 /// A path as a URI reference (RFC 3986): every byte that is not plainly allowed in a path is percent-encoded. A colon
 /// is encoded too, for the first segment must not look like a scheme.
-fn uri(path: &str) -> String {
+pub(super) fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ignores::{IGNORE_EXPIRED, IGNORE_UNUSED};
 use super::{ALL, Check};
-use crate::config::{Config, Date};
+use crate::config::{Config, Date, Ignore};
 use crate::finding::Finding;
 use crate::repo::inventory::Inventory;
 
@@ -57,13 +57,19 @@ pub fn check(inventory: &Inventory, config: &Config, today: Date) -> Vec<Finding
 }
 
 fn expired(config: &Config, today: Date) -> impl Iterator<Item = Finding> {
-    config.ignores.iter().filter_map(move |ignore| {
-        let last = ignore.expires.filter(|_| ignore.is_expired(today))?;
-        let message = format!("the ignore of `{}` in `{}` expired on {last}", ignore.rule, ignore.path);
-        let help = "mend what it hid, or give it a new date and a reason that still holds".to_owned();
-        let finding = IGNORE_EXPIRED.finding(&ignore.path, ignore.place.clone(), message);
-        Some(Finding { help: Some(help), ..finding })
-    })
+    // What only an audit can need, an audit speaks of.
+    let ours = config.ignores.iter().filter(|ignore| !ignore.is_for_audit());
+    ours.filter_map(move |ignore| expiry(ignore, today))
+}
+
+/// What there is to say of an ignore whose last day is over.
+pub fn expiry(ignore: &Ignore, today: Date) -> Option<Finding> {
+    let last = ignore.expires.filter(|_| ignore.is_expired(today))?;
+    let globs = ignore.globs();
+    let message = format!("the ignore of `{}` in `{globs}` expired on {last}", ignore.rule);
+    let help = "mend what it hid, or give it a new date and a reason that still holds".to_owned();
+    let finding = IGNORE_EXPIRED.finding(globs, ignore.place.clone(), message);
+    Some(Finding { help: Some(help), ..finding })
 }
 
 /// Ignores that could have silenced something and did not.

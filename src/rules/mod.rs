@@ -23,13 +23,14 @@ mod settings;
 mod states;
 #[cfg(test)]
 mod testing;
+mod unlocking;
 mod versions;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::inventory::Inventory;
 use crate::repo::text::Place;
 
-pub use apply::check;
+pub use apply::{check, expiry};
 
 /// One rule.
 #[derive(Debug)]
@@ -55,6 +56,8 @@ pub enum Check {
     Applying,
     /// Nobody here: it is a gate, judged while a migration is planned.
     Migrating,
+    /// Nobody here: it is a gate, judged before a lock is released.
+    Unlocking,
     /// Nobody here: an audit makes its findings, from what the stores hold.
     Auditing,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
@@ -156,6 +159,16 @@ static ALL: &[&Rule] = &[
     &problems::TOO_LARGE,
     &audit_locks::TWO_WRITERS,
     &settings::UNATTRIBUTED_SOURCE,
+    &unlocking::UNLOCK_DIGEST_LOCKED,
+    &unlocking::UNLOCK_DIGEST_NOT_COMPARABLE,
+    &unlocking::UNLOCK_DIGEST_RIGHT,
+    &unlocking::UNLOCK_ID_DIFFERS,
+    &unlocking::UNLOCK_NO_CONDITION,
+    &unlocking::UNLOCK_ONE_SIDED,
+    &unlocking::UNLOCK_STORE_UNCONDITIONAL,
+    &unlocking::UNLOCK_TOO_YOUNG,
+    &unlocking::UNLOCK_UNREAD,
+    &unlocking::UNLOCK_UNREADABLE_LOCK,
     &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,

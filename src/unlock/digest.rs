@@ -218,11 +218,11 @@ mod tests {
         hidden.locks.s3 = Side::Unread("denied".into());
         assert_eq!(gate(decide(&hidden, WantedDigest::Set)), super::super::decide::UNREAD);
         let mut locked = seen(Item::Says("old".into()), StateMd5::Is("new".into()));
-        locked.locks.dynamodb = Side::Held(crate::unlock::seen::Held {
+        locked.locks.dynamodb = Side::Held(Box::new(crate::unlock::seen::Held {
             body: crate::audit::lock_info::LockBody::Empty,
             proof: crate::unlock::seen::Proof::NoInfo,
             stored_at: None,
-        });
+        }));
         assert_eq!(gate(decide(&locked, WantedDigest::Set)), LOCKED);
     }
 }

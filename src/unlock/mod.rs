@@ -7,5 +7,7 @@
 
 pub mod decide;
 pub mod digest;
+pub mod perform;
 pub mod record;
 pub mod seen;
+pub mod stores;

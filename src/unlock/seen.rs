@@ -66,7 +66,7 @@ pub enum Side {
     /// No lock is there.
     Free,
     /// A lock is there.
-    Held(Held),
+    Held(Box<Held>),
     /// It could not be read: why.
     Unread(String),
 }

@@ -18,11 +18,11 @@ fn lock(id: &str, age: u64, store: Store) -> Side {
         Store::S3 => Proof::Etag(format!("\"{id}\"")),
         Store::DynamoDb => Proof::InfoIs(text.clone()),
     };
-    Side::Held(Held { body: LockBody::Lock { lock: info, text }, proof, stored_at: None })
+    Side::Held(Box::new(Held { body: LockBody::Lock { lock: info, text }, proof, stored_at: None }))
 }
 
 fn broken(body: LockBody, proof: Proof, age: Option<u64>) -> Side {
-    Side::Held(Held { body, proof, stored_at: age.map(|age| NOW.before(Duration::from_secs(age))) })
+    Side::Held(Box::new(Held { body, proof, stored_at: age.map(|age| NOW.before(Duration::from_secs(age))) }))
 }
 
 fn seen(s3: Side, dynamodb: Side) -> Seen {

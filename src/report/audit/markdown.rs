@@ -1,0 +1,160 @@
+//! `audit --format markdown`: fit for a comment, an issue or a step summary. Nothing that a store says may become
+//! markup, a mention or a link here, and the whole stays below the length that a comment may have.
+
+use super::wording::side_by_side;
+use super::{AuditReport, summary};
+use crate::audit::outcome::AuditFinding;
+use crate::report::markdown::{code, plain, span};
+use crate::report::totals::SEVERITIES;
+
+/// GitHub takes 65,536 characters. The rest is room for the lines that say what was left out.
+const LIMIT: usize = 60_000;
+
+/// The report as Markdown. What matters most comes first, so that it is what fits.
+pub fn render(report: &AuditReport<'_>) -> String {
+    let mut out = String::from("## lockshift audit\n\n");
+    for line in summary::lines(report) {
+        out.push_str(&format!("- {}\n", plain(&line)));
+    }
+    section(&mut out, "Could not be read", unread(report));
+    section(&mut out, "Findings", findings(report));
+    section(&mut out, "Written outside of an S3 lock", outside(report));
+    section(&mut out, "Accepted", accepted(report));
+    out
+}
+
+/// Blocks under a heading: written while they fit, counted when they do not.
+fn section(out: &mut String, title: &str, blocks: Vec<String>) {
+    if blocks.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n### {title} ({})\n\n", blocks.len()));
+    let all = blocks.len();
+    for (n, block) in blocks.into_iter().enumerate() {
+        // Characters are at most bytes, so this is on the safe side.
+        if out.len() + block.len() > LIMIT {
+            out.push_str(&format!(
+                "\n{} more left out: a comment has a limit. `--format json` has them all.\n",
+                all - n
+            ));
+            return;
+        }
+        out.push_str(&block);
+    }
+}
+
+fn unread(report: &AuditReport<'_>) -> Vec<String> {
+    let line = |unread: &crate::audit::snapshot::Unread| {
+        let action =
+            unread.missing_action.as_ref().map(|action| format!("; the role lacks {}", code(action)));
+        format!(
+            "- {}: {}: {}{}\n",
+            code(&unread.resource),
+            code(&unread.operation),
+            plain(&unread.reason),
+            action.unwrap_or_default()
+        )
+    };
+    report.audit.unread.iter().map(line).collect()
+}
+
+fn findings(report: &AuditReport<'_>) -> Vec<String> {
+    SEVERITIES.into_iter().flat_map(|severity| report.of(severity)).map(finding).collect()
+}
+
+fn finding(finding: &AuditFinding) -> String {
+    let mut out = format!(
+        "- **{}** {} {}: {}\n",
+        finding.severity.as_str(),
+        code(&finding.rule),
+        code(&finding.subject),
+        plain(&finding.message)
+    );
+    if let Some(locks) = &finding.locks {
+        out.push_str("\n  | | S3 | DynamoDB |\n  |---|---|---|\n");
+        let cell = |text: &str| if text.is_empty() { "-".to_owned() } else { code(text) };
+        for (name, s3, dynamodb) in side_by_side(locks) {
+            out.push_str(&format!("  | {name} | {} | {} |\n", cell(&s3), cell(&dynamodb)));
+        }
+        out.push('\n');
+    }
+    for (name, text) in [("What happens", &finding.consequence), ("What to do", &finding.help)] {
+        if let Some(text) = text {
+            out.push_str(&format!("  - {name}: {}\n", plain(text)));
+        }
+    }
+    for command in &finding.commands {
+        out.push_str(&format!("  - {}\n", span(command)));
+    }
+    if let Some(place) = &finding.place {
+        out.push_str(&format!("  - configured in {}\n", code(&place.to_string())));
+    }
+    out
+}
+
+fn outside(report: &AuditReport<'_>) -> Vec<String> {
+    let states = report.audit.states.iter().filter(|state| !state.coverage.outside.is_empty());
+    states
+        .map(|state| {
+            let writes: Vec<String> = state
+                .coverage
+                .outside
+                .iter()
+                .take(5)
+                .map(|write| format!("{} ({})", write.at, code(&write.version_id)))
+                .collect();
+            let more = state.coverage.outside.len() - writes.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let subject = format!("s3://{}/{}", state.bucket, state.state_path);
+            format!("- {}: {}{more}\n", code(&subject), writes.join(", "))
+        })
+        .collect()
+}
+
+fn accepted(report: &AuditReport<'_>) -> Vec<String> {
+    let line = |finding: &AuditFinding| {
+        let reason = finding.ignored.as_deref()?;
+        Some(format!("- {} {}: {}\n", code(&finding.rule), code(&finding.subject), plain(reason)))
+    };
+    report.audit.findings.iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Severity;
+    use crate::report::audit::sample;
+
+    #[test]
+    fn markdown_of_the_sample() {
+        let audit = sample::audit();
+        insta::assert_snapshot!(render(&AuditReport { audit: &audit, stats: true }));
+    }
+
+    #[test]
+    fn nothing_becomes_markup_a_mention_or_a_link() {
+        let audit = sample::hostile();
+        let out = render(&AuditReport { audit: &audit, stats: true });
+        assert_eq!(sample::raw_control(&out), None);
+        for line in out.lines().filter(|line| line.starts_with("  | ")) {
+            assert_eq!(line.replace("\\|", "").matches('|').count(), 4, "{line}");
+        }
+        // Outside of code spans nothing is left that could begin something.
+        for line in out.lines() {
+            let text: String = line.split("``").step_by(2).collect::<String>().replace("\\]", "");
+            for markup in ["<b>", "](", "@me", "://"] {
+                assert!(!text.contains(markup), "{markup} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_report_stays_below_the_limit_and_says_so() {
+        let mut audit = sample::empty();
+        let long = "x".repeat(150);
+        audit.findings =
+            (0..1_000).map(|n| sample::finding("r", Severity::Low, &format!("s3://b/{n}"), &long)).collect();
+        let out = render(&AuditReport { audit: &audit, stats: false });
+        assert!(out.len() < 65_000 && out.contains(" more left out"), "{}", out.len());
+    }
+}

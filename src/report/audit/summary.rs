@@ -1,0 +1,142 @@
+//! The last lines of a report for people: states by coverage, locks, digests, findings, what was not read, and with
+//! `--stats` what it cost. One wording for the table and for Markdown; no layout here.
+
+use std::collections::BTreeMap;
+
+use super::AuditReport;
+use super::wording::span;
+use crate::audit::outcome::StateReport;
+use crate::report::totals::SEVERITIES;
+use crate::report::words::{count, visible};
+
+/// States by the verdict of their coverage, in the order of the words.
+pub(super) fn coverage<'a>(report: &AuditReport<'a>) -> BTreeMap<&'a str, usize> {
+    by(report, |state| &state.coverage.verdict)
+}
+
+/// States by the verdict of their digest.
+pub(super) fn digests<'a>(report: &AuditReport<'a>) -> BTreeMap<&'a str, usize> {
+    by(report, |state| &state.digest.verdict)
+}
+
+fn by<'a>(
+    report: &AuditReport<'a>,
+    verdict: impl Fn(&'a StateReport) -> &'a String,
+) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    for state in &report.audit.states {
+        *counts.entry(verdict(state).as_str()).or_default() += 1;
+    }
+    counts
+}
+
+/// The summary, one sentence a line. Holds nothing but our own words and numbers.
+pub fn lines(report: &AuditReport<'_>) -> Vec<String> {
+    let audit = report.audit;
+    let said = |counts: BTreeMap<&str, usize>| {
+        let parts: Vec<String> = counts.iter().map(|(word, n)| format!("{n} {}", visible(word))).collect();
+        parts.join(", ")
+    };
+    let states = &audit.states;
+    let mut lines = vec![format!("Taken at {}.", audit.generated_at)];
+    if states.is_empty() {
+        lines.push("No state was looked at.".to_owned());
+    } else {
+        lines.push(format!(
+            "{}; S3 locking: {}.",
+            count(states.len(), "state", "states"),
+            said(coverage(report))
+        ));
+        let held = |held: &dyn Fn(&StateReport) -> bool| states.iter().filter(|state| held(state)).count();
+        let both = held(&|state| state.locks.s3.is_some() && state.locks.dynamodb.is_some());
+        let s3 = held(&|state| state.locks.s3.is_some());
+        let dynamodb = held(&|state| state.locks.dynamodb.is_some());
+        lines.push(match s3 + dynamodb {
+            0 => "No lock is held.".to_owned(),
+            _ => format!(
+                "Locked now: {}, {both} of them in both stores ({s3} in S3, {dynamodb} in DynamoDB).",
+                count(s3 + dynamodb - both, "state", "states")
+            ),
+        });
+        lines.push(format!("Digests: {}.", said(digests(report))));
+    }
+    let open = report.open().count();
+    let accepted = audit.findings.len() - open;
+    let mut findings = count(open, "finding", "findings");
+    let kinds: Vec<String> = SEVERITIES
+        .into_iter()
+        .map(|severity| (report.of(severity).count(), severity))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, severity)| format!("{n} {}", severity.as_str()))
+        .collect();
+    if !kinds.is_empty() {
+        findings.push_str(&format!(": {}", kinds.join(", ")));
+    }
+    if accepted > 0 {
+        findings.push_str(&format!(" ({accepted} more accepted with a reason)"));
+    }
+    lines.push(format!("{findings}."));
+    if !audit.unread.is_empty() {
+        let hides = audit.unread.iter().filter(|unread| unread.hides_locks).count();
+        lines.push(format!(
+            "Could not be read: {}, {hides} of them can hide locks. Nothing is said about what they hold.",
+            count(audit.unread.len(), "thing", "things")
+        ));
+    }
+    if report.stats {
+        lines.extend(stats(report));
+    }
+    lines
+}
+
+/// What the audit cost.
+pub fn stats(report: &AuditReport<'_>) -> Vec<String> {
+    let stats = &report.audit.stats;
+    let all: u64 = stats.requests.values().sum();
+    let parts: Vec<String> =
+        stats.requests.iter().map(|(operation, n)| format!("{n} {}", visible(operation))).collect();
+    let mut first = format!("Requests: {all}");
+    if !parts.is_empty() {
+        first.push_str(&format!(" ({})", parts.join(", ")));
+    }
+    first.push_str(&format!(", {} of them repeated.", stats.retries));
+    vec![
+        first,
+        format!(
+            "Listed: {} objects and versions, {} table items, {} pages, in {}.",
+            stats.objects,
+            stats.items,
+            stats.pages,
+            if stats.millis < 1000 { format!("{} ms", stats.millis) } else { span(stats.millis / 1000) }
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::audit::sample;
+
+    #[test]
+    fn summary_of_the_sample_and_of_nothing() {
+        let audit = sample::audit();
+        assert_eq!(
+            lines(&AuditReport { audit: &audit, stats: true }),
+            [
+                "Taken at 2026-11-30T12:00:00Z.",
+                "4 states; S3 locking: 1 contradicted, 1 no-writes-seen, 1 not-provable, 1 proven.",
+                "Locked now: 3 states, 2 of them in both stores (2 in S3, 3 in DynamoDB).",
+                "Digests: 2 matches, 1 none, 1 stale.",
+                "5 findings: 1 critical, 2 high, 2 medium (1 more accepted with a reason).",
+                "Could not be read: 2 things, 1 of them can hide locks. Nothing is said about what they hold.",
+                "Requests: 7 (1 GetBucketPolicy, 2 GetObject, 3 ListObjectVersions, 1 Scan), 1 of them repeated.",
+                "Listed: 41 objects and versions, 6 table items, 4 pages, in 820 ms.",
+            ]
+        );
+        let nothing = sample::empty();
+        assert_eq!(
+            lines(&AuditReport { audit: &nothing, stats: false }),
+            ["Taken at 2026-11-30T12:00:00Z.", "No state was looked at.", "0 findings."]
+        );
+    }
+}

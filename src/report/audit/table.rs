@@ -1,0 +1,218 @@
+//! `audit --format table`: for a person at three in the morning. First what is wrong, the gravest first, each with both
+//! lock records side by side, what will happen, and the exact commands; then what could not be read, with the action
+//! that is missing; then the summary. Everything that comes from a store or a file is made safe to show.
+
+use super::AuditReport;
+use super::table_sections;
+use super::wording::side_by_side;
+use crate::audit::outcome::{AuditFinding, Locks};
+use crate::finding::Severity;
+use crate::report::palette::Palette;
+use crate::report::totals::SEVERITIES;
+use crate::report::words::{clip, visible};
+
+/// Subjects that are named under one heading; the rest is counted. The JSON form names all.
+pub(super) const NAMED: usize = 20;
+
+/// Columns of a lock record's names, and of the blanks before them.
+const NAME: usize = 12;
+const INDENT: usize = 4;
+
+/// How the report is laid out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AuditTableOptions {
+    /// Width of the terminal; none where it is not one: then nothing is cut.
+    pub width: Option<u16>,
+    /// Whether to colour.
+    pub colour: bool,
+    /// Only what needs doing: findings, what could not be read, and the summary.
+    pub quiet: bool,
+}
+
+/// The report for people.
+pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
+    let palette = Palette { colour: options.colour };
+    let mut parts = vec![findings(report, palette, options)];
+    parts.push(table_sections::unread(report, palette));
+    if !options.quiet {
+        parts.push(table_sections::held(report, palette));
+        parts.push(table_sections::outside(report, palette));
+        parts.push(table_sections::unproven(report, palette));
+        parts.push(table_sections::accepted(report, palette));
+    }
+    parts.push(table_sections::summary(report, palette));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+/// Findings about locks, and critical ones, have a paragraph each; others stand together by rule.
+fn findings(report: &AuditReport<'_>, palette: Palette, options: AuditTableOptions) -> String {
+    let mut parts = Vec::new();
+    for severity in SEVERITIES {
+        let of: Vec<&AuditFinding> = report.of(severity).collect();
+        let alone = |finding: &AuditFinding| finding.locks.is_some() || severity == Severity::Critical;
+        parts.extend(of.iter().filter(|one| alone(one)).map(|one| paragraph(one, palette, options)));
+        let mut rules: Vec<(&str, Vec<&AuditFinding>)> = Vec::new();
+        for finding in of.into_iter().filter(|one| !alone(one)) {
+            match rules.iter_mut().find(|(rule, _)| *rule == finding.rule) {
+                Some((_, group)) => group.push(finding),
+                None => rules.push((&finding.rule, vec![finding])),
+            }
+        }
+        parts.extend(rules.iter().map(|(rule, group)| together(rule, group, palette)));
+    }
+    parts.join("\n")
+}
+
+fn title(severity: Severity, rule: &str, palette: Palette) -> String {
+    format!("{} {}", palette.severity(severity, severity.as_str()), palette.bold(&visible(rule)))
+}
+
+fn paragraph(finding: &AuditFinding, palette: Palette, options: AuditTableOptions) -> String {
+    let mut out = format!(
+        "{}  {}\n  {}\n",
+        title(finding.severity, &finding.rule, palette),
+        palette.bold(&visible(&finding.subject)),
+        visible(&finding.message)
+    );
+    if let Some(locks) = &finding.locks {
+        out.push_str(&records(locks, palette, options.width));
+    }
+    rest(&mut out, finding, palette);
+    out
+}
+
+/// Both lock records. On a terminal long values lose their middle, so that the columns stay columns.
+fn records(locks: &Locks, palette: Palette, width: Option<u16>) -> String {
+    let rows = side_by_side(locks);
+    let room = width.map(|width| usize::from(width).saturating_sub(INDENT + NAME + 2).max(24) / 2);
+    let fit = |text: &str| {
+        let shown = visible(text).into_owned();
+        room.map_or(shown.clone(), |room| clip(&shown, room).into_owned())
+    };
+    let rows: Vec<(&str, String, String)> =
+        rows.iter().map(|(name, s3, dynamodb)| (*name, fit(s3), fit(dynamodb))).collect();
+    let longest = rows.iter().map(|(_, s3, _)| s3.chars().count()).max().unwrap_or_default().max(2);
+    let indent = " ".repeat(INDENT);
+    let head = format!("{indent}{:NAME$}{:longest$}  DynamoDB", "", "S3");
+    let mut out = format!("{}\n", palette.dim(&head));
+    for (name, s3, dynamodb) in rows {
+        let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        let line = format!("{indent}{name:NAME$}{:longest$}  {}", or_dash(s3), or_dash(dynamodb));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// What will happen, what to do, the commands, and where it is configured.
+fn rest(out: &mut String, finding: &AuditFinding, palette: Palette) {
+    if let Some(consequence) = &finding.consequence {
+        out.push_str(&format!("  {} {}\n", palette.dim("what happens:"), visible(consequence)));
+    }
+    if let Some(help) = &finding.help {
+        out.push_str(&format!("  {} {}\n", palette.dim("what to do:"), visible(help)));
+    }
+    for command in &finding.commands {
+        out.push_str(&format!("    $ {}\n", visible(command)));
+    }
+    if let Some(place) = &finding.place {
+        out.push_str(&format!("  {} {}\n", palette.dim("configured in"), visible(&place.to_string())));
+    }
+}
+
+/// One rule, its subjects, and what they share said once.
+fn together(rule: &str, group: &[&AuditFinding], palette: Palette) -> String {
+    let Some(first) = group.first() else { return String::new() };
+    let mut out = format!("{}\n", title(first.severity, rule, palette));
+    let same = |of: &dyn Fn(&AuditFinding) -> Option<String>| group.iter().all(|one| of(one) == of(first));
+    let help = same(&|one| one.help.clone());
+    let consequence = same(&|one| one.consequence.clone());
+    for finding in group.iter().take(NAMED) {
+        out.push_str(&format!("  {}: {}\n", visible(&finding.subject), visible(&finding.message)));
+        let mut own = (*finding).clone();
+        if help {
+            own.help = None;
+        }
+        if consequence {
+            own.consequence = None;
+        }
+        rest(&mut out, &own, palette);
+    }
+    out.push_str(&table_sections::more(group.len(), "  "));
+    let shared = AuditFinding {
+        help: first.help.clone().filter(|_| help),
+        consequence: first.consequence.clone().filter(|_| consequence),
+        commands: Vec::new(),
+        place: None,
+        ..(*first).clone()
+    };
+    rest(&mut out, &shared, palette);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::outcome::Audit;
+    use crate::report::audit::sample;
+
+    fn shown(audit: &Audit, options: AuditTableOptions) -> String {
+        render(&AuditReport { audit, stats: true }, options)
+    }
+
+    #[test]
+    fn the_whole_screen() {
+        insta::assert_snapshot!(shown(&sample::audit(), AuditTableOptions::default()));
+    }
+
+    #[test]
+    fn quiet_leaves_what_needs_doing() {
+        let out = shown(&sample::audit(), AuditTableOptions { quiet: true, ..Default::default() });
+        assert!(!out.contains("Accepted") && !out.contains("Written outside"), "{out}");
+        assert!(out.contains("Could not be read") && out.contains("stale-lock"), "{out}");
+    }
+
+    #[test]
+    fn a_lock_without_a_finding_is_somebody_at_work() {
+        let mut audit = sample::audit();
+        assert!(!shown(&audit, AuditTableOptions::default()).contains("Held now"));
+        audit.findings.clear();
+        let out = shown(&audit, AuditTableOptions::default());
+        let search = "  s3://acme-tfstate/search\n    DynamoDB: held by old@client (apply, 1.11.4), age 2 hours 10 \
+                      minutes, id cccc\n";
+        assert!(out.starts_with("Could not be read\n") && out.contains("\nHeld now, "), "{out}");
+        assert!(out.contains(search), "{out}");
+    }
+
+    #[test]
+    fn columns_fit_a_narrow_terminal() {
+        let out = shown(&sample::audit(), AuditTableOptions { width: Some(60), ..Default::default() });
+        let records = out.lines().filter(|line| line.starts_with("    ") && !line.starts_with("    $"));
+        for line in records.filter(|line| !line.contains("the role lacks")) {
+            assert!(line.chars().count() <= 60, "{line}");
+        }
+        assert!(out.contains("force-unlock fd7c2461-cb87-2db7-062f-a80e23e8cd7e\n"), "commands stay whole");
+    }
+
+    #[test]
+    fn many_of_a_kind_are_counted_and_colour_is_asked_for() {
+        let mut audit = sample::empty();
+        for n in 0..25 {
+            audit.findings.push(sample::finding("r", Severity::Low, &format!("s3://b/{n:02}"), "m"));
+        }
+        let out = shown(&audit, AuditTableOptions::default());
+        assert!(out.contains("  and 5 more (--format json has all)\n"), "{out}");
+        assert!(!out.contains('\u{1b}'));
+        assert!(shown(&audit, AuditTableOptions { colour: true, ..Default::default() }).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn no_raw_control_reaches_a_terminal() {
+        for width in [None, Some(40)] {
+            let out = shown(&sample::hostile(), AuditTableOptions { width, ..Default::default() });
+            assert_eq!(sample::raw_control(&out), None);
+            assert!(!out.lines().any(|line| line.starts_with("::")), "{out}");
+        }
+    }
+}

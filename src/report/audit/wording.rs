@@ -1,0 +1,142 @@
+//! What formats call things: ages, operations, the two lock records. No layout here.
+
+use crate::audit::outcome::{LockRecord, Locks};
+
+/// A span of seconds in two units: `3 days 4 hours`, `2 hours 10 minutes`, `40 seconds`.
+pub(super) fn span(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
+    let mut rest = seconds;
+    let mut said = Vec::new();
+    for (size, name) in units {
+        let n = rest / size;
+        rest %= size;
+        if n > 0 {
+            said.push(format!("{n} {name}{}", if n == 1 { "" } else { "s" }));
+        } else if !said.is_empty() {
+            break;
+        }
+        if said.len() == 2 {
+            break;
+        }
+    }
+    if said.is_empty() { "0 seconds".to_owned() } else { said.join(" ") }
+}
+
+/// An age; one below zero is a time in the future.
+pub(super) fn age(seconds: i64) -> String {
+    if seconds < 0 {
+        format!("{} in the future", span(seconds.unsigned_abs()))
+    } else {
+        span(seconds.unsigned_abs())
+    }
+}
+
+/// `OperationTypeApply` is Terraform's name for `apply`.
+pub(super) fn operation(name: &str) -> String {
+    match name.strip_prefix("OperationType") {
+        Some(short) if !short.is_empty() => short.to_lowercase(),
+        _ => name.to_owned(),
+    }
+}
+
+/// The lines of two lock records: a name, the S3 value, the DynamoDB value; absent values are empty. A store without
+/// a record may not have been read: the words claim no more than that none was seen. Values are as
+/// the stores have them: whoever shows them makes them safe.
+pub(super) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)> {
+    let both = [&locks.s3, &locks.dynamodb];
+    let row = |name: &'static str, value: &dyn Fn(&LockRecord) -> Option<String>| {
+        let [s3, dynamodb] = both.map(|record| record.as_ref().and_then(value).unwrap_or_default());
+        (name, s3, dynamodb)
+    };
+    let held = both.map(|record| if record.is_some() { "held" } else { "none seen" }.to_owned());
+    let [s3, dynamodb] = held;
+    let mut rows = vec![
+        ("lock", s3, dynamodb),
+        row("id", &|record| record.id.clone()),
+        row("who", &|record| record.who.clone()),
+        row("operation", &|record| record.operation.as_deref().map(operation)),
+        row("version", &|record| record.version.clone()),
+        row("created", &|record| record.created.map(|at| at.to_string())),
+        row("age", &|record| record.age_seconds.map(age)),
+        row("unreadable", &|record| record.unreadable.clone()),
+        row("table", &|record| record.table.clone()),
+    ];
+    rows.retain(|(_, s3, dynamodb)| !s3.is_empty() || !dynamodb.is_empty());
+    rows
+}
+
+/// Both records in a line each, for formats without room: `S3: held by ci@runner (apply, 1.11.4), age 3 days, id …`.
+pub(super) fn in_lines(locks: Option<&Locks>) -> Vec<String> {
+    let Some(locks) = locks else { return Vec::new() };
+    [("S3", &locks.s3), ("DynamoDB", &locks.dynamodb)]
+        .map(|(store, record)| {
+            let said = record.as_ref().map_or_else(|| "no lock seen".to_owned(), in_a_line);
+            format!("{store}: {said}")
+        })
+        .to_vec()
+}
+
+fn in_a_line(record: &LockRecord) -> String {
+    if let Some(why) = &record.unreadable {
+        return format!("a lock that can't be read: {why}");
+    }
+    let mut said = format!("held by {}", record.who.as_deref().unwrap_or("?"));
+    let how: Vec<String> = [record.operation.as_deref().map(operation), record.version.clone()]
+        .into_iter()
+        .flatten()
+        .filter(|text| !text.is_empty())
+        .collect();
+    if !how.is_empty() {
+        said.push_str(&format!(" ({})", how.join(", ")));
+    }
+    if let Some(seconds) = record.age_seconds {
+        said.push_str(&format!(", age {}", age(seconds)));
+    }
+    if let Some(id) = &record.id {
+        said.push_str(&format!(", id {id}"));
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_two_units_at_most() {
+        for (seconds, words) in [
+            (0, "0 seconds"),
+            (1, "1 second"),
+            (61, "1 minute 1 second"),
+            (3600, "1 hour"),
+            (3601, "1 hour"),
+            (7_800, "2 hours 10 minutes"),
+            (273_600, "3 days 4 hours"),
+            (-90, "1 minute 30 seconds in the future"),
+            (i64::MIN, "106751991167300 days 15 hours in the future"),
+        ] {
+            assert_eq!(age(seconds), words);
+        }
+    }
+
+    #[test]
+    fn operations_lose_their_prefix() {
+        assert_eq!(operation("OperationTypeApply"), "apply");
+        assert_eq!(operation("migration destination state"), "migration destination state");
+        assert_eq!(operation("OperationType"), "OperationType");
+    }
+
+    #[test]
+    fn a_record_in_a_line() {
+        let record = LockRecord {
+            id: Some("1".into()),
+            who: Some("a@b".into()),
+            operation: Some("OperationTypePlan".into()),
+            age_seconds: Some(60),
+            ..LockRecord::default()
+        };
+        assert_eq!(in_a_line(&record), "held by a@b (plan), age 1 minute, id 1");
+        let foreign = LockRecord { unreadable: Some("not JSON".into()), ..LockRecord::default() };
+        assert_eq!(in_a_line(&foreign), "a lock that can't be read: not JSON");
+    }
+}
