@@ -152,7 +152,7 @@ fn force_unlock_in_the_wrong_mode_leaves_an_orphan() {
     let item = format!(
         r#"{{"ID":"{id}","Who":"old@client","Created":"2020-01-01T00:00:00Z","Path":"states/orphan/terraform.tfstate"}}"#
     );
-    emulator.put_item("locks", &[("LockID", "states/orphan/terraform.tfstate"), ("Info", &item)]);
+    emulator.put_item("locks", "states/orphan/terraform.tfstate", "Info", &item);
     stack.locks_with(Mode::Lockfile);
     let audited = audit(top.path(), &emulator, &[".", "--table", "locks", "--stale-after", "1s"]);
     let rules = audited.rules("orphan/terraform.tfstate");
@@ -207,7 +207,7 @@ fn a_rolled_back_backend_meets_a_stale_digest() {
 #[test]
 fn of_thirty_applies_the_two_that_went_around_the_lock_are_named() {
     let (emulator, _alone) = emulator();
-    emulator.version_bucket("states");
+    emulator.set_versioning("states", "Enabled");
     let top = TempDir::new().unwrap();
     let path = "covered/terraform.tfstate";
     let stack = RootModule::at(top.path(), "app", path, Mode::Dual);
@@ -260,7 +260,7 @@ fn of_thirty_applies_the_two_that_went_around_the_lock_are_named() {
 #[test]
 fn a_covered_state_is_proven_and_lets_the_final_phase_pass() {
     let (emulator, _alone) = emulator();
-    emulator.version_bucket("states");
+    emulator.set_versioning("states", "Enabled");
     let top = TempDir::new().unwrap();
     let path = "proven/terraform.tfstate";
     let stack = RootModule::at(top.path(), "app", path, Mode::Dual);

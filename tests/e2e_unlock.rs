@@ -166,7 +166,7 @@ fn a_lock_that_is_taken_anew_between_reading_and_removing_survives() {
 fn a_no_removes_nothing_and_ctrl_c_at_the_question_neither() {
     let (emulator, _alone) = emulator();
     let lock = r#"{"ID":"1","Created":"2020-01-01T00:00:00Z","Path":"states/k"}"#;
-    emulator.put_object("states", "k.tflock", lock.as_bytes());
+    emulator.put("states", "k.tflock", lock);
     let here = TempDir::new().unwrap();
     let arguments = ["s3://states/k", "--id", "1", "--no-table"];
     let (code, said) = Asked::new(here.path(), &emulator, &arguments).answer("n");
@@ -221,8 +221,8 @@ impl Asked {
 #[test]
 fn what_terraform_can_t_remove_goes_when_it_is_named() {
     let (emulator, _alone) = emulator();
-    emulator.put_object("states", "broken/a.tfstate.tflock", b"");
-    emulator.put_item("locks", &[("LockID", "states/broken/a.tfstate")]);
+    emulator.put("states", "broken/a.tfstate.tflock", "");
+    emulator.put_item("locks", "states/broken/a.tfstate", "Other", "x");
     let here = TempDir::new().unwrap();
     let state = ["s3://states/broken/a.tfstate", "--table", "locks", "--yes", "--even-if-young"];
     let (code, said) = unlock(here.path(), &emulator, &[&state[..], &["--id", "x"]].concat());
@@ -267,7 +267,7 @@ fn a_stale_digest_is_set_right_and_terraform_goes_on() {
     let (code, said) = unlock(here.path(), &emulator, &[&state[..], &["--digest", "remove"]].concat());
     assert_eq!((code, said.contains("unlock-digest-right")), (Some(1), true), "{said}");
     // While a run holds the lock, nothing is touched.
-    emulator.put_item("locks", &[("LockID", "states/digest/terraform.tfstate-md5"), ("Digest", "0000")]);
+    emulator.put_item("locks", "states/digest/terraform.tfstate-md5", "Digest", "0000");
     let running = {
         stack.locks_with(Mode::Lockfile);
         stack.init(&emulator);

@@ -79,19 +79,8 @@ impl Emulator {
 
     /// Writes an item: its `LockID` and one more text attribute.
     pub fn put_item(&self, table: &str, lock_id: &str, attribute: &str, text: &str) {
-        let item = serde_json::json!({
-            "TableName": table, "Item": {"LockID": {"S": lock_id}, attribute: {"S": text}}
-        });
-        let headers = [
-            ("X-Amz-Target", "DynamoDB_20120810.PutItem"),
-            ("Content-Type", "application/x-amz-json-1.0"),
-            (
-                "Authorization",
-                "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
-            ),
-        ];
-        let (code, answer) = self.request("POST", "/", &headers, item.to_string().as_bytes());
-        assert_eq!(code, 200, "{answer}");
+        let item = serde_json::json!({ "LockID": { "S": lock_id }, attribute: { "S": text } });
+        self.dynamodb("PutItem", &serde_json::json!({ "TableName": table, "Item": item }));
     }
 
     /// One HTTP request: status and body.
@@ -129,15 +118,6 @@ impl Emulator {
         self.dynamodb(operation, &serde_json::json!({ "TableName": table, "Key": key }))
     }
 
-    /// Writes an item with these text attributes.
-    pub fn put_item(&self, table: &str, attributes: &[(&str, &str)]) {
-        let item: serde_json::Map<String, Value> = attributes
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), serde_json::json!({ "S": text })))
-            .collect();
-        self.dynamodb("PutItem", &serde_json::json!({ "TableName": table, "Item": item }));
-    }
-
     /// One call of DynamoDB; panics unless it succeeds.
     pub fn dynamodb(&self, operation: &str, body: &Value) -> Value {
         let target = format!("DynamoDB_20120810.{operation}");
@@ -149,13 +129,6 @@ impl Emulator {
         let (status, body) = self.request("POST", "/", &headers, body.to_string().as_bytes());
         assert_eq!(status, 200, "{body}");
         serde_json::from_str(&body).expect("DynamoDB answers in JSON")
-    }
-
-    /// Writes an object.
-    pub fn put_object(&self, bucket: &str, key: &str, body: &[u8]) {
-        let path = format!("/{bucket}/{}", key.replace(':', "%3A"));
-        let (status, answer) = self.request("PUT", &path, &[authorization("s3")], body);
-        assert_eq!(status, 200, "{answer}");
     }
 
     /// The version that is current.
@@ -172,14 +145,6 @@ impl Emulator {
             .unwrap_or_else(|| panic!("no current version: {body}"));
         let (_, rest) = marked.split_once("<VersionId>").expect("a version has an ID");
         rest.split_once("</VersionId>").expect("the ID ends").0.to_owned()
-    }
-
-    /// Switches versioning on.
-    pub fn version_bucket(&self, bucket: &str) {
-        let body = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
-        let (status, answer) =
-            self.request("PUT", &format!("/{bucket}?versioning"), &[authorization("s3")], body);
-        assert_eq!(status, 200, "{answer}");
     }
 }
 
