@@ -34,7 +34,7 @@ fn with_facts(more: &[(&'static str, u64)]) -> Vec<(&'static str, u64)> {
 
 #[test]
 fn locks_and_digests_are_found_with_no_request_too_many() {
-    if !isolated() {
+    if !isolated(locks_and_digests_are_found_with_no_request_too_many) {
         return;
     }
     let emulator = Emulator::start();
@@ -102,7 +102,7 @@ fn locks_and_digests_are_found_with_no_request_too_many() {
 
 #[test]
 fn versions_tell_who_held_the_lock_and_when_the_state_was_written() {
-    if !isolated() {
+    if !isolated(versions_tell_who_held_the_lock_and_when_the_state_was_written) {
         return;
     }
     let emulator = Emulator::start();
@@ -153,7 +153,7 @@ fn versions_tell_who_held_the_lock_and_when_the_state_was_written() {
 
 #[test]
 fn a_lock_that_was_overwritten_says_so_and_one_that_is_held_has_no_end() {
-    if !isolated() {
+    if !isolated(a_lock_that_was_overwritten_says_so_and_one_that_is_held_has_no_end) {
         return;
     }
     let emulator = Emulator::start();
@@ -178,7 +178,7 @@ fn a_lock_that_was_overwritten_says_so_and_one_that_is_held_has_no_end() {
 
 #[test]
 fn what_is_not_there_is_said_and_the_rest_is_read() {
-    if !isolated() {
+    if !isolated(what_is_not_there_is_said_and_the_rest_is_read) {
         return;
     }
     let emulator = Emulator::start();
@@ -201,7 +201,7 @@ fn what_is_not_there_is_said_and_the_rest_is_read() {
 
 #[test]
 fn a_lock_that_is_taken_between_the_looks_is_no_split_one() {
-    if !isolated() {
+    if !isolated(a_lock_that_is_taken_between_the_looks_is_no_split_one) {
         return;
     }
     let emulator = Emulator::start();
@@ -249,7 +249,7 @@ fn a_lock_that_is_taken_between_the_looks_is_no_split_one() {
 
 #[test]
 fn only_a_body_tells_the_md5_of_a_state_in_parts_and_only_when_asked() {
-    if !isolated() {
+    if !isolated(only_a_body_tells_the_md5_of_a_state_in_parts_and_only_when_asked) {
         return;
     }
     let emulator = Emulator::start();

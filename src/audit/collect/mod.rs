@@ -14,6 +14,7 @@ mod all;
 mod bodies;
 mod bucket;
 mod clients;
+mod digests;
 mod facts;
 mod failure;
 mod history;
