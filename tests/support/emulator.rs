@@ -7,6 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Who makes an object may be anybody here; who replaces or deletes one must be somebody.
+const SOMEBODY: [(&str, &str); 1] = [(
+    "Authorization",
+    "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x",
+)];
+
 /// A running emulator; it ends when this is dropped.
 pub struct Emulator {
     child: Child,
@@ -68,13 +74,13 @@ impl Emulator {
 
     /// Writes an object.
     pub fn put(&self, bucket: &str, key: &str, body: &str) {
-        let (code, answer) = self.request("PUT", &format!("/{bucket}/{key}"), &[], body.as_bytes());
+        let (code, answer) = self.request("PUT", &format!("/{bucket}/{key}"), &SOMEBODY, body.as_bytes());
         assert_eq!(code, 200, "{answer}");
     }
 
     /// Deletes an object.
     pub fn delete(&self, bucket: &str, key: &str) {
-        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &[], b"");
+        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &SOMEBODY, b"");
         assert_eq!(code, 204, "{answer}");
     }
 
