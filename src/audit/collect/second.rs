@@ -67,7 +67,7 @@ pub(super) async fn look(
             }
             (Look::Item(at, lock_id), Seen::Item(seen)) => {
                 let Some(table) = tables.get_mut(at) else { continue };
-                unread.extend(settle_item(table, lock_id, seen));
+                unread.extend(settle_item(table, &lock_id, seen));
             }
             (Look::State(at, path), Seen::State(seen)) => {
                 let Some(bucket) = buckets.get_mut(at) else { continue };
@@ -251,11 +251,11 @@ fn settle_lock(bucket: &mut BucketRead, path: &str, seen: Fetched) -> Option<Unr
 
 fn settle_item(
     table: &mut TableRead,
-    lock_id: String,
+    lock_id: &str,
     seen: Result<Option<TableItem>, Failure>,
 ) -> Option<Unread> {
     let items = &mut table.snapshot.items;
-    let place = items.binary_search_by(|item| item.lock_id.cmp(&lock_id));
+    let place = items.binary_search_by(|item| item.lock_id.as_str().cmp(lock_id));
     let known = place.ok().and_then(|at| items.get_mut(at));
     match (seen, known) {
         (Ok(Some(now)), Some(before)) => {

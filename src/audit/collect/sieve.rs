@@ -187,7 +187,8 @@ impl Sifted {
     /// A key of which nothing more can be learnt.
     fn release(&mut self, mut held: Held, versioned: bool) {
         let written = versioned && !held.writes.is_empty();
-        if !held.wanted && !(written && held.key.ends_with(".tfstate")) {
+        let matters = held.wanted || written && held.key.ends_with(".tfstate");
+        if !matters {
             self.other += u64::from(held.current.is_some());
             return;
         }
