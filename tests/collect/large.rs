@@ -41,7 +41,7 @@ fn listers_share_the_work_and_change_nothing() {
     }
     let keys = keys(20, 1200);
     let (count, locks) = (keys.len(), keys.iter().filter(|key| key.ends_with(".tflock")).count());
-    let double = serve(keys.clone());
+    let double = serve(keys);
     let expected =
         states(vec![state("b", "live/env003/app00001/terraform.tfstate", LockMode::Lockfile, None)]);
     let read_with = |shards: usize| {
