@@ -589,8 +589,9 @@ impl Snapshot {
             bucket.locks.sort_by(|a, b| a.key.cmp(&b.key));
             bucket.states.sort_by(|a, b| a.key.cmp(&b.key));
             for history in bucket.history.values_mut() {
-                history.locks.sort_by(|a, b| (a.from, &a.version_id).cmp(&(b.from, &b.version_id)));
-                history.writes.sort_by(|a, b| (a.at, &a.version_id).cmp(&(b.at, &b.version_id)));
+                // Stable: listings know whole seconds only, so within one second their order is all there is.
+                history.locks.sort_by_key(|lock| (lock.from, lock.to.is_none(), lock.to));
+                history.writes.sort_by_key(|write| write.at);
             }
         }
         self.tables.sort_by(|a, b| {

@@ -38,7 +38,7 @@ fn versioned(request: &Request) -> Option<Reply> {
 
 #[test]
 fn throttling_is_survived_and_counted() {
-    if !isolated() {
+    if !isolated(throttling_is_survived_and_counted) {
         return;
     }
     let s3 = first(2, Request::lists, Reply::error(503, "SlowDown"));
@@ -57,7 +57,7 @@ fn throttling_is_survived_and_counted() {
 
 #[test]
 fn a_server_that_keeps_failing_hides_locks() {
-    if !isolated() {
+    if !isolated(a_server_that_keeps_failing_hides_locks) {
         return;
     }
     let broken = always(Request::lists, Reply::error(500, "InternalError"));
@@ -74,7 +74,7 @@ fn a_server_that_keeps_failing_hides_locks() {
 
 #[test]
 fn a_connection_that_is_cut_within_a_page_is_tried_again() {
-    if !isolated() {
+    if !isolated(a_connection_that_is_cut_within_a_page_is_tried_again) {
         return;
     }
     let cut = first(1, Request::lists, Reply::CutWithin(b"<ListBucketResult>".to_vec()));
@@ -86,7 +86,7 @@ fn a_connection_that_is_cut_within_a_page_is_tried_again() {
 
 #[test]
 fn nobody_there_is_said_once() {
-    if !isolated() {
+    if !isolated(nobody_there_is_said_once) {
         return;
     }
     let double = Double::start(always(|_| true, Reply::Cut));
@@ -103,7 +103,7 @@ fn nobody_there_is_said_once() {
 
 #[test]
 fn pages_that_lead_nowhere_end_the_listing_and_not_the_audit() {
-    if !isolated() {
+    if !isolated(pages_that_lead_nowhere_end_the_listing_and_not_the_audit) {
         return;
     }
     let pages = [
@@ -141,7 +141,7 @@ fn pages_that_lead_nowhere_end_the_listing_and_not_the_audit() {
 
 #[test]
 fn credentials_that_expire_on_the_way_leave_what_was_read() {
-    if !isolated() {
+    if !isolated(credentials_that_expire_on_the_way_leave_what_was_read) {
         return;
     }
     let pages = AtomicUsize::new(0);
@@ -165,7 +165,7 @@ fn credentials_that_expire_on_the_way_leave_what_was_read() {
 
 #[test]
 fn one_of_three_buckets_is_forbidden() {
-    if !isolated() {
+    if !isolated(one_of_three_buckets_is_forbidden) {
         return;
     }
     let forbidden = |request: &Request| request.bucket() == "forbidden" && !request.lists_versions();
@@ -202,7 +202,7 @@ fn one_of_three_buckets_is_forbidden() {
 
 #[test]
 fn locks_are_seen_though_versions_are_refused() {
-    if !isolated() {
+    if !isolated(locks_are_seen_though_versions_are_refused) {
         return;
     }
     let refused = always(Request::lists_versions, Reply::error(403, "AccessDenied"));
@@ -218,7 +218,7 @@ fn locks_are_seen_though_versions_are_refused() {
 
 #[test]
 fn rules_that_can_t_be_read_leave_no_proof_from_versions() {
-    if !isolated() {
+    if !isolated(rules_that_can_t_be_read_leave_no_proof_from_versions) {
         return;
     }
     let lifecycle = |request: &Request| request.parameter("lifecycle").is_some();
@@ -232,7 +232,7 @@ fn rules_that_can_t_be_read_leave_no_proof_from_versions() {
 
 #[test]
 fn the_region_that_the_store_names_is_asked() {
-    if !isolated() {
+    if !isolated(the_region_that_the_store_names_is_asked) {
         return;
     }
     let double = Double::start(|request| {
@@ -252,7 +252,7 @@ fn the_region_that_the_store_names_is_asked() {
 
 #[test]
 fn what_is_too_large_to_be_a_lock_is_never_downloaded() {
-    if !isolated() {
+    if !isolated(what_is_too_large_to_be_a_lock_is_never_downloaded) {
         return;
     }
     let page = "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k.tflock</Key><LastModified>2026-11-30T11:00:00Z</LastModified><Size>10737418240</Size></Contents></ListBucketResult>";
@@ -268,7 +268,7 @@ fn what_is_too_large_to_be_a_lock_is_never_downloaded() {
 
 #[test]
 fn a_lock_that_can_t_be_read_is_still_a_lock() {
-    if !isolated() {
+    if !isolated(a_lock_that_can_t_be_read_is_still_a_lock) {
         return;
     }
     let refused = always(|request| request.key() == "k.tflock", Reply::error(403, "AccessDenied"));
@@ -281,7 +281,7 @@ fn a_lock_that_can_t_be_read_is_still_a_lock() {
 
 #[test]
 fn a_role_with_an_external_id_is_not_taken_without_it() {
-    if !isolated() {
+    if !isolated(a_role_with_an_external_id_is_not_taken_without_it) {
         return;
     }
     let double = Double::start(|_| None);

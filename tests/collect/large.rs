@@ -36,12 +36,12 @@ fn serve(keys: Vec<String>) -> Double {
 
 #[test]
 fn listers_share_the_work_and_change_nothing() {
-    if !isolated() {
+    if !isolated(listers_share_the_work_and_change_nothing) {
         return;
     }
     let keys = keys(20, 1200);
     let (count, locks) = (keys.len(), keys.iter().filter(|key| key.ends_with(".tflock")).count());
-    let double = serve(keys.clone());
+    let double = serve(keys);
     let expected =
         states(vec![state("b", "live/env003/app00001/terraform.tfstate", LockMode::Lockfile, None)]);
     let read_with = |shards: usize| {
@@ -68,7 +68,7 @@ fn listers_share_the_work_and_change_nothing() {
 
 #[test]
 fn a_directory_without_directories_has_one_lister() {
-    if !isolated() {
+    if !isolated(a_directory_without_directories_has_one_lister) {
         return;
     }
     let mut keys: Vec<String> = (0..12_000).map(|n| format!("flat-{n:05}.tfstate")).collect();

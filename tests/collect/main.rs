@@ -1,7 +1,8 @@
 //! Reading S3 and DynamoDB: against the emulator, against doubles that fail in every way, and against large listings.
 
 // clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::indexing_slicing, clippy::string_slice)]
 
 #[path = "../support/mod.rs"]
 mod support;

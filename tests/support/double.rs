@@ -182,7 +182,7 @@ fn decoded(text: &str) -> String {
         match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%') {
             Some(byte) => {
                 out.push(byte);
-                rest = &after[2..];
+                rest = after.get(2..).unwrap_or_default();
             }
             None => {
                 out.push(*first);

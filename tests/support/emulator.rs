@@ -67,13 +67,14 @@ impl Emulator {
 
     /// Writes an object.
     pub fn put(&self, bucket: &str, key: &str, body: &str) {
-        let (code, answer) = self.request("PUT", &format!("/{bucket}/{key}"), &[], body.as_bytes());
+        let (code, answer) =
+            self.request("PUT", &format!("/{bucket}/{key}"), &[authorization("s3")], body.as_bytes());
         assert_eq!(code, 200, "{answer}");
     }
 
     /// Deletes an object.
     pub fn delete(&self, bucket: &str, key: &str) {
-        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &[], b"");
+        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &[authorization("s3")], b"");
         assert_eq!(code, 204, "{answer}");
     }
 

@@ -18,7 +18,7 @@ pub fn objects(keys: &[String], request: &Request) -> Reply {
         if shown == PAGE {
             break true;
         }
-        let rest = &key[prefix.len()..];
+        let rest = key.strip_prefix(prefix).unwrap_or_default();
         match rest.split_once(delimiter).filter(|_| !delimiter.is_empty()) {
             Some((directory, _)) => {
                 let common = format!("{prefix}{directory}{delimiter}");

@@ -7,8 +7,8 @@ use aws_sdk_s3::Client;
 use aws_smithy_types::byte_stream::ByteStream;
 use md5::{Digest, Md5};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
+use super::all::pool;
 use super::failure::Failure;
 use crate::audit::lock_info::{LockBody, MAX_BYTES};
 use crate::audit::snapshot::LockObject;
@@ -33,19 +33,15 @@ pub(super) async fn locks(
     bucket: &str,
     wanted: Vec<Wanted>,
 ) -> Vec<(Wanted, Fetched)> {
-    let mut tasks = JoinSet::new();
-    for (at, wanted) in wanted.into_iter().enumerate() {
+    let jobs = wanted.into_iter().enumerate().map(|(at, wanted)| {
         let (client, gate, bucket) = (client.clone(), Arc::clone(gate), bucket.to_owned());
-        tasks.spawn(async move {
+        async move {
             let _permit = gate.acquire().await.ok();
             let fetched = lock(&client, &bucket, &wanted).await;
             (at, wanted, fetched)
-        });
-    }
-    let mut answers = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        answers.extend(done.ok());
-    }
+        }
+    });
+    let mut answers = pool(jobs).await;
     answers.sort_by_key(|(at, ..)| *at);
     answers.into_iter().map(|(_, wanted, fetched)| (wanted, fetched)).collect()
 }

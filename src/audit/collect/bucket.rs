@@ -222,7 +222,7 @@ async fn take_in(
             let locks = sifted.locks.iter().map(|lock| &lock.key);
             let keys = expected.chain(seen).chain(locks).map(String::as_str);
             let null_version = sifted.null_version.filter(|_| enabled);
-            history::complete_since(&snapshot.lifecycle, null_version, keys, now, shared.options.window)
+            history::complete_since(&snapshot.lifecycle, null_version, &keys, now, shared.options.window)
         }
         // There are versions, and they can't be seen.
         (false, Read::Known(_) | Read::Failed(_)) => Some(now),

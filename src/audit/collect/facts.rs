@@ -32,9 +32,21 @@ pub(super) async fn versioning(
         )),
         Err(error) => {
             let failure = Failure::of(&error);
-            if failure.absent(&[]) { Ok((Read::Absent, false)) } else { Err(failure) }
+            // Some stores give the answer another root element; what counts is the status in it.
+            let body = error.raw_response().and_then(|answer| answer.body().bytes());
+            match body.map(String::from_utf8_lossy).filter(|_| failure.status == Some(200)) {
+                Some(body) if body.contains("Versioning") => Ok((status_in(&body), false)),
+                _ if failure.absent(&[]) => Ok((Read::Absent, false)),
+                _ => Err(failure),
+            }
         }
     }
+}
+
+/// The text of the one `Status` element; a bucket that never kept versions has none.
+fn status_in(body: &str) -> Read<String> {
+    let status = body.split_once("<Status>").and_then(|(_, rest)| rest.split_once("</Status>"));
+    status.map_or(Read::Absent, |(status, _)| Read::Known(status.trim().to_owned()))
 }
 
 /// Notes what could not be read of one bucket.
@@ -222,5 +234,17 @@ fn replication_rule(rule: &S3Replication) -> ReplicationRule {
         prefix: prefix.unwrap_or_default().to_owned(),
         destination: rule.destination().map(|to| to.bucket().to_owned()).unwrap_or_default(),
         delete_markers: markers == Some(&DeleteMarkerReplicationStatus::Enabled),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_versioning_answer_is_its_status() {
+        assert_eq!(status_in("<GetBucketVersioningResponse/>"), Read::Absent);
+        let on = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+        assert_eq!(status_in(on), Read::Known("Enabled".to_owned()));
     }
 }

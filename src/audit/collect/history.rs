@@ -20,7 +20,7 @@ const SMALLEST: u64 = 100;
 pub(super) fn complete_since<'k>(
     lifecycle: &Read<Vec<LifecycleRule>>,
     null_version: Option<Moment>,
-    keys: impl Iterator<Item = &'k str> + Clone,
+    keys: &(impl Iterator<Item = &'k str> + Clone),
     now: Moment,
     window: Duration,
 ) -> Option<Moment> {
@@ -59,12 +59,12 @@ mod tests {
 
     const DAY: i64 = 24 * 60 * 60;
 
-    fn since(rules: Read<Vec<LifecycleRule>>, null_version: Option<i64>) -> Option<i64> {
+    fn since(rules: &Read<Vec<LifecycleRule>>, null_version: Option<i64>) -> Option<i64> {
         let keys = ["live/a.tfstate", "live/a.tfstate.tflock"];
         let now = Moment::from_seconds(100 * DAY);
         let window = Duration::from_secs(14 * DAY.unsigned_abs());
         let null_version = null_version.map(|day| Moment::from_seconds(day * DAY));
-        complete_since(&rules, null_version, keys.into_iter(), now, window).map(|since| since.seconds() / DAY)
+        complete_since(rules, null_version, &keys.into_iter(), now, window).map(|since| since.seconds() / DAY)
     }
 
     fn rule(days: u32, prefix: &str) -> LifecycleRule {
@@ -78,21 +78,21 @@ mod tests {
 
     #[test]
     fn what_expires_within_the_window_is_not_complete() {
-        assert_eq!(since(Read::Absent, None), None);
-        assert_eq!(since(Read::Known(vec![rule(30, "")]), None), None, "older than the window");
-        assert_eq!(since(Read::Known(vec![rule(7, ""), rule(3, "live/")]), None), Some(97));
-        assert_eq!(since(Read::Known(vec![rule(3, "logs/")]), None), None);
+        assert_eq!(since(&Read::Absent, None), None);
+        assert_eq!(since(&Read::Known(vec![rule(30, "")]), None), None, "older than the window");
+        assert_eq!(since(&Read::Known(vec![rule(7, ""), rule(3, "live/")]), None), Some(97));
+        assert_eq!(since(&Read::Known(vec![rule(3, "logs/")]), None), None);
         let off = LifecycleRule { enabled: false, ..rule(3, "") };
         let tiny = LifecycleRule { smaller_than: Some(100), ..rule(3, "") };
-        assert_eq!(since(Read::Known(vec![off, tiny]), None), None);
-        assert_eq!(since(Read::Failed("no".into()), None), Some(100));
+        assert_eq!(since(&Read::Known(vec![off, tiny]), None), None);
+        assert_eq!(since(&Read::Failed("no".into()), None), Some(100));
     }
 
     #[test]
     fn versions_tell_nothing_from_before_they_were_kept() {
-        assert_eq!(since(Read::Absent, Some(95)), Some(95));
-        assert_eq!(since(Read::Absent, Some(50)), None);
-        assert_eq!(since(Read::Known(vec![rule(7, "")]), Some(95)), Some(95));
+        assert_eq!(since(&Read::Absent, Some(95)), Some(95));
+        assert_eq!(since(&Read::Absent, Some(50)), None);
+        assert_eq!(since(&Read::Known(vec![rule(7, "")]), Some(95)), Some(95));
     }
 
     #[test]

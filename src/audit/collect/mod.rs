@@ -16,6 +16,7 @@ mod bodies;
 mod bucket;
 pub(crate) mod clients;
 mod cloudwatch;
+mod digests;
 mod facts;
 pub(crate) mod failure;
 mod history;

@@ -5,20 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_s3::Client;
-use aws_sdk_s3::types::ServerSideEncryption;
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
-use super::bodies::{self, Fetched, Wanted, md5_of};
+use super::all::pool;
+use super::bodies::{self, Fetched, Wanted};
 use super::bucket::{BucketRead, Shared, gone, local_now};
+use super::digests;
 use super::failure::Failure;
 use super::table::TableRead;
 use super::tables;
 use crate::audit::lock_info::LockBody;
-use crate::audit::snapshot::{
-    DIGEST_SUFFIX, LOCK_SUFFIX, LockObject, Md5, Settled, StateObject, TableItem, Unread,
-};
+use crate::audit::snapshot::{LOCK_SUFFIX, LockObject, Settled, StateObject, TableItem, Unread};
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
 
@@ -49,11 +46,11 @@ pub(super) async fn look(
     buckets: &mut [BucketRead],
     tables: &mut [TableRead],
 ) -> Vec<Unread> {
-    let digests = compare_digests(buckets, tables);
-    let states = digests.iter().map(|(bucket, path, ..)| Look::State(*bucket, path.clone()));
+    let differing = digests::compare(buckets, tables);
+    let states = differing.iter().map(|(bucket, path, ..)| Look::State(*bucket, path.clone()));
     let mut looks: BTreeSet<Look> = states.collect();
     if let Some(pause) = shared.options.settle {
-        looks.extend(digests.iter().map(|(_, _, table, lock_id)| Look::Item(*table, lock_id.clone())));
+        looks.extend(differing.iter().map(|(_, _, table, lock_id)| Look::Item(*table, lock_id.clone())));
         looks.extend(unsettled(shared, buckets, tables));
         if !looks.is_empty() {
             (shared.progress)(&format!("a second look at {} things", looks.len()));
@@ -70,11 +67,11 @@ pub(super) async fn look(
             }
             (Look::Item(at, lock_id), Seen::Item(seen)) => {
                 let Some(table) = tables.get_mut(at) else { continue };
-                unread.extend(settle_item(table, lock_id, seen));
+                unread.extend(settle_item(table, &lock_id, seen));
             }
             (Look::State(at, path), Seen::State(seen)) => {
                 let Some(bucket) = buckets.get_mut(at) else { continue };
-                if let Err(failure) = settle_state(bucket, &path, seen) {
+                if let Err(failure) = digests::settle(bucket, &path, seen) {
                     heads.entry(at).or_insert((failure, 0)).1 += 1;
                 }
             }
@@ -90,52 +87,9 @@ pub(super) async fn look(
         unread.push(failure.unread(&format!("s3://{}", bucket.snapshot.name), "HeadObject", false));
     }
     if shared.options.read_states {
-        unread.extend(read_states(buckets, tables).await);
+        unread.extend(digests::read_bodies(buckets, tables).await);
     }
     unread
-}
-
-/// Where a digest is the ETag, the ETag is the MD5: that is certain, and nobody need be asked. The others are
-/// returned: bucket, path, table, `LockID`. Whether an ETag is an MD5 depends on how the single object is encrypted
-/// (a backend may ask for a KMS key whatever the bucket's default is), so those are asked for.
-fn compare_digests(buckets: &mut [BucketRead], tables: &[TableRead]) -> Vec<(usize, String, usize, String)> {
-    let mut differ = Vec::new();
-    for (table, item, digest) in digests(tables) {
-        for (at, bucket) in buckets.iter_mut().enumerate() {
-            let Some(path) = state_path(&item.lock_id, &bucket.snapshot.name) else { continue };
-            let Some(state) = state_mut(bucket, &path) else { continue };
-            match &state.etag {
-                Some(etag) if etag.eq_ignore_ascii_case(digest) && is_md5(etag) => {
-                    state.md5 = Some(Md5::Etag(etag.to_ascii_lowercase()));
-                }
-                _ => differ.push((at, path, table, item.lock_id.clone())),
-            }
-        }
-    }
-    differ
-}
-
-fn digests(tables: &[TableRead]) -> impl Iterator<Item = (usize, &TableItem, &str)> {
-    let items = tables.iter().enumerate();
-    let items = items.flat_map(|(at, table)| table.snapshot.items.iter().map(move |item| (at, item)));
-    items.filter_map(|(at, item)| Some((at, item, item.digest.as_deref()?)))
-}
-
-/// The path of the state in this bucket that a digest's `LockID` means.
-fn state_path(lock_id: &str, bucket: &str) -> Option<String> {
-    let path = lock_id.strip_prefix(bucket)?.strip_prefix('/')?.strip_suffix(DIGEST_SUFFIX)?;
-    Some(path.to_owned())
-}
-
-fn state_mut<'b>(bucket: &'b mut BucketRead, path: &str) -> Option<&'b mut StateObject> {
-    let states = &mut bucket.snapshot.states;
-    let at = states.binary_search_by(|state| state.key.as_str().cmp(path)).ok()?;
-    states.get_mut(at)
-}
-
-/// 32 hex digits: not the ETag of a multipart upload (`…-2`).
-fn is_md5(etag: &str) -> bool {
-    etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Every lock that could be one that is just being taken or released, on both sides.
@@ -223,67 +177,46 @@ async fn run(
     tables: &[TableRead],
     gate: &Arc<Semaphore>,
 ) -> Vec<(Look, Seen)> {
-    let mut tasks = JoinSet::new();
-    for look in looks {
-        let gate = Arc::clone(gate);
-        match &look {
-            Look::Lock(at, path) => {
-                let Some(read) = buckets.get(*at) else { continue };
-                let Some(client) = read.client.clone() else { continue };
-                let bucket = read.snapshot.name.clone();
-                let wanted = Wanted { key: format!("{path}{LOCK_SUFFIX}"), version: None };
-                tasks.spawn(async move {
-                    let _permit = gate.acquire().await.ok();
-                    (look, Seen::Lock(bodies::lock(&client, &bucket, &wanted).await))
-                });
-            }
-            Look::State(at, path) => {
-                let Some(read) = buckets.get(*at) else { continue };
-                let Some(client) = read.client.clone() else { continue };
-                let (bucket, path) = (read.snapshot.name.clone(), path.clone());
-                tasks.spawn(async move {
-                    let _permit = gate.acquire().await.ok();
-                    (look, Seen::State(head(&client, &bucket, &path).await))
-                });
-            }
-            Look::Item(at, lock_id) => {
-                let Some(read) = tables.get(*at) else { continue };
-                let Some(client) = read.client.clone() else { continue };
-                let (ask, lock_id) = (read.ask.clone(), lock_id.clone());
-                tasks.spawn(async move {
-                    let seen = tables::get(&client, &gate, &ask, &lock_id).await;
-                    (look, Seen::Item(seen))
-                });
-            }
-        }
-    }
-    let mut seen = Vec::new();
-    while let Some(done) = tasks.join_next().await {
-        seen.extend(done.ok());
-    }
+    let jobs = looks.into_iter().filter_map(|look| job(look, buckets, tables, Arc::clone(gate)));
+    let mut seen = pool(jobs).await;
     seen.sort_by(|(a, _), (b, _)| a.cmp(b));
     seen
 }
 
-/// `HeadObject`: the state as it is now, and whether its ETag is the MD5 of its body, which it is in one part without
-/// a KMS or customer's key.
-/// Source: "Checking object integrity", Amazon S3 User Guide.
-async fn head(client: &Client, bucket: &str, key: &str) -> Result<(StateObject, bool), Failure> {
-    let answer = client.head_object().bucket(bucket).key(key).send().await;
-    let answer = answer.map_err(|error| Failure::of(&error))?;
-    let etag = answer.e_tag().map(|etag| etag.trim_matches('"').to_owned());
-    let plain = matches!(answer.server_side_encryption(), None | Some(ServerSideEncryption::Aes256))
-        && answer.sse_customer_algorithm().is_none()
-        && etag.as_deref().is_some_and(is_md5);
-    let modified = answer.last_modified().and_then(|time| time.to_millis().ok());
-    let state = StateObject {
-        key: key.to_owned(),
-        last_modified: modified.map(Moment::from_millis).unwrap_or_default(),
-        size: answer.content_length().and_then(|size| u64::try_from(size).ok()).unwrap_or_default(),
-        md5: None,
-        etag,
-    };
-    Ok((state, plain))
+/// One look, as something that can be done anywhere; none where there is no client to ask.
+fn job(
+    look: Look,
+    buckets: &[BucketRead],
+    tables: &[TableRead],
+    gate: Arc<Semaphore>,
+) -> Option<impl Future<Output = (Look, Seen)> + Send + use<>> {
+    let (Look::Lock(at, _) | Look::Item(at, _) | Look::State(at, _)) = &look;
+    let s3 = buckets.get(*at).and_then(|read| Some((read.client.clone()?, read.snapshot.name.clone())));
+    let dynamodb = tables.get(*at).and_then(|read| Some((read.client.clone()?, read.ask.clone())));
+    match &look {
+        Look::Lock(..) | Look::State(..) if s3.is_none() => return None,
+        Look::Item(..) if dynamodb.is_none() => return None,
+        _ => {}
+    }
+    Some(async move {
+        let seen = match (&look, s3, dynamodb) {
+            (Look::Lock(_, path), Some((client, bucket)), _) => {
+                let _permit = gate.acquire().await.ok();
+                let wanted = Wanted { key: format!("{path}{LOCK_SUFFIX}"), version: None };
+                Seen::Lock(bodies::lock(&client, &bucket, &wanted).await)
+            }
+            (Look::State(_, path), Some((client, bucket)), _) => {
+                let _permit = gate.acquire().await.ok();
+                Seen::State(digests::head(&client, &bucket, path).await)
+            }
+            (Look::Item(_, lock_id), _, Some((client, ask))) => {
+                Seen::Item(tables::get(&client, &gate, &ask, lock_id).await)
+            }
+            // Ruled out above.
+            _ => Seen::Item(Err(Failure::own("there is no client to ask"))),
+        };
+        (look, seen)
+    })
 }
 
 fn settle_lock(bucket: &mut BucketRead, path: &str, seen: Fetched) -> Option<Unread> {
@@ -318,11 +251,11 @@ fn settle_lock(bucket: &mut BucketRead, path: &str, seen: Fetched) -> Option<Unr
 
 fn settle_item(
     table: &mut TableRead,
-    lock_id: String,
+    lock_id: &str,
     seen: Result<Option<TableItem>, Failure>,
 ) -> Option<Unread> {
     let items = &mut table.snapshot.items;
-    let place = items.binary_search_by(|item| item.lock_id.cmp(&lock_id));
+    let place = items.binary_search_by(|item| item.lock_id.as_str().cmp(lock_id));
     let known = place.ok().and_then(|at| items.get_mut(at));
     match (seen, known) {
         (Ok(Some(now)), Some(before)) => {
@@ -347,48 +280,4 @@ fn settle_item(
         }
     }
     None
-}
-
-/// The failure is the caller's to report, once for a bucket.
-fn settle_state(
-    bucket: &mut BucketRead,
-    path: &str,
-    seen: Result<(StateObject, bool), Failure>,
-) -> Result<(), Failure> {
-    let Some(before) = state_mut(bucket, path) else { return Ok(()) };
-    match seen {
-        Ok((now, plain)) => {
-            let md5 = now.etag.as_ref().filter(|_| plain).map(|etag| Md5::Etag(etag.to_ascii_lowercase()));
-            // The listing's time is finer than the header's.
-            if now.etag != before.etag {
-                *before = now;
-            }
-            before.md5 = md5;
-        }
-        Err(failure) if gone(&failure) => {
-            bucket.snapshot.states.retain(|state| state.key != path);
-        }
-        Err(failure) => return Err(failure),
-    }
-    Ok(())
-}
-
-/// Bodies of states that have a digest and whose MD5 nothing else tells. One at a time: they may be large.
-async fn read_states(buckets: &mut [BucketRead], tables: &[TableRead]) -> Vec<Unread> {
-    let mut unread = Vec::new();
-    let lock_ids: BTreeSet<&str> = digests(tables).map(|(_, item, _)| item.lock_id.as_str()).collect();
-    for bucket in buckets {
-        let Some(client) = bucket.client.clone() else { continue };
-        let name = bucket.snapshot.name.clone();
-        for path in lock_ids.iter().filter_map(|lock_id| state_path(lock_id, &name)) {
-            let Some(state) = state_mut(bucket, &path).filter(|state| state.md5.is_none()) else { continue };
-            match md5_of(&client, &name, &path).await {
-                Ok(hex) => state.md5 = Some(Md5::Body(hex)),
-                Err(failure) => {
-                    unread.push(failure.unread(&format!("s3://{name}/{path}"), "GetObject", false));
-                }
-            }
-        }
-    }
-    unread
 }

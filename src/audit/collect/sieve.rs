@@ -162,7 +162,7 @@ impl<'a> Sieve<'a> {
                     || self.interest.expected.knows(self.interest.bucket, &held.key);
                 self.stack.push(held);
             }
-            Run::Lock { key, current, intervals, .. } => {
+            Run::Lock { key, current, mut intervals, .. } => {
                 if current.is_none() && intervals.is_empty() {
                     return;
                 }
@@ -173,6 +173,8 @@ impl<'a> Sieve<'a> {
                     self.out.orphans.push(state.to_owned());
                 }
                 if !intervals.is_empty() {
+                    // Oldest first. Times would not do: they are whole seconds.
+                    intervals.reverse();
                     self.out.history.entry(state.to_owned()).or_default().locks = intervals;
                 }
                 self.out.locks.extend(current);
@@ -183,13 +185,15 @@ impl<'a> Sieve<'a> {
 
 impl Sifted {
     /// A key of which nothing more can be learnt.
-    fn release(&mut self, held: Held, versioned: bool) {
+    fn release(&mut self, mut held: Held, versioned: bool) {
         let written = versioned && !held.writes.is_empty();
-        if !held.wanted && !(written && held.key.ends_with(".tfstate")) {
+        let matters = held.wanted || written && held.key.ends_with(".tfstate");
+        if !matters {
             self.other += u64::from(held.current.is_some());
             return;
         }
         if written {
+            held.writes.reverse();
             self.history.entry(held.key.clone()).or_default().writes = held.writes;
         }
         self.states.extend(held.current);
@@ -221,10 +225,6 @@ impl Sifted {
         }
         whole.locks.sort_by(|a, b| a.key.cmp(&b.key));
         whole.states.sort_by(|a, b| a.key.cmp(&b.key));
-        for history in whole.history.values_mut() {
-            history.locks.sort_by(|a, b| (a.from, &a.version_id).cmp(&(b.from, &b.version_id)));
-            history.writes.sort_by(|a, b| (a.at, &a.version_id).cmp(&(b.at, &b.version_id)));
-        }
         whole
     }
 }

@@ -123,7 +123,7 @@ async fn described(clients: &Clients<'_>, target: &Target) -> TableRead {
             let missing = failure.is("ResourceNotFoundException");
             let over = missing || failure.hopeless();
             read.unread.push(failure.unread(&resource(&read.snapshot), "DescribeTable", over));
-            read.snapshot.exists = if missing { Read::Absent } else { Read::Failed(failure.reason.clone()) };
+            read.snapshot.exists = if missing { Read::Absent } else { Read::Failed(failure.reason) };
             read.client = (!over).then_some(client);
         }
     }
