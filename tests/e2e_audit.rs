@@ -164,8 +164,8 @@ fn two_clients_of_different_modes_hold_one_state_at_once() {
     let (emulator, _alone) = emulator();
     let top = TempDir::new().unwrap();
     let key = "shared/terraform.tfstate";
-    let old = RootModule::at(top.path(), "old", key, Mode::Dynamodb).run_by("alice");
-    let new = RootModule::at(top.path(), "new", key, Mode::Lockfile).run_by("bob");
+    let old = RootModule::at(top.path(), "old", key, Mode::Dynamodb).run_on("alice");
+    let new = RootModule::at(top.path(), "new", key, Mode::Lockfile).run_on("bob");
     old.init(&emulator);
     old.apply(&emulator, "first");
     new.init(&emulator);
@@ -176,7 +176,7 @@ fn two_clients_of_different_modes_hold_one_state_at_once() {
     let finding = audited.finding("two-writers");
     assert_eq!(finding["severity"], "critical");
     let who = |store: &str| finding["locks"][store]["who"].as_str().unwrap().to_owned();
-    assert!(who("dynamodb").starts_with("alice@") && who("s3").starts_with("bob@"), "{finding}");
+    assert!(who("dynamodb").ends_with("@alice") && who("s3").ends_with("@bob"), "{finding}");
     // Neither excluded the other: both come to their end, and one write is lost.
     assert!(first.finish() && second.finish());
 }

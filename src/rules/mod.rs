@@ -10,6 +10,7 @@ pub mod audit_bucket;
 pub mod audit_coverage;
 pub mod audit_digests;
 pub mod audit_locks;
+pub mod audit_probes;
 pub mod audit_table;
 mod automation;
 mod gates;
@@ -140,6 +141,9 @@ static ALL: &[&Rule] = &[
     &gates::NOT_INITIALISABLE,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
+    &audit_probes::PROBE_CONDITION_IGNORED,
+    &audit_probes::PROBE_CONDITION_REJECTED,
+    &audit_probes::PROBE_DELETE_UNCONDITIONAL,
     &versions::QUOTED_BOOLEAN_TERRAGRUNT,
     &readers::READER_NAMES_TABLE,
     &gates::REQUIRED_VARIABLE_LEFT,

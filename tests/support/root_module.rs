@@ -51,7 +51,7 @@ pub struct RootModule {
     key: String,
     workspace: Option<String>,
     prefix: Option<String>,
-    user: Option<String>,
+    host: Option<String>,
 }
 
 impl RootModule {
@@ -68,7 +68,7 @@ impl RootModule {
         let dir = top.join(name);
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("hold.tf"), RESOURCE).unwrap();
-        let made = Self { top: None, dir, key: key.to_owned(), workspace: None, prefix: None, user: None };
+        let made = Self { top: None, dir, key: key.to_owned(), workspace: None, prefix: None, host: None };
         made.locks_with(mode);
         made
     }
@@ -80,9 +80,9 @@ impl RootModule {
         self
     }
 
-    /// Its runs are this user's, as the lock's `Who` says.
-    pub fn run_by(mut self, user: &str) -> Self {
-        self.user = Some(user.to_owned());
+    /// Its runs are another machine's, as the lock's `Who` says.
+    pub fn run_on(mut self, host: &str) -> Self {
+        self.host = Some(host.to_owned());
         self
     }
 
@@ -133,7 +133,17 @@ impl RootModule {
     /// A terraform command in it, in its workspace.
     pub fn terraform(&self, emulator: &Emulator, arguments: &[&str]) -> Command {
         let mut command = super::terraform(&self.dir, emulator);
-        command.args(arguments).envs(self.user.iter().map(|user| ("USER", user)));
+        if let Some(host) = &self.host {
+            // A name of its own: a namespace for host names, made by whoever may (root, or as root of a namespace).
+            let own = super::terraform(&self.dir, emulator);
+            command = Command::new("unshare");
+            command.current_dir(&self.dir).env_clear();
+            command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            command.args(["--uts", "--user", "--map-root-user", "sh", "-c"]);
+            command.arg("echo \"$0\" > /proc/sys/kernel/hostname && exec \"$@\"");
+            command.arg(host).arg(super::terraform_program());
+        }
+        command.args(arguments);
         if let Some(workspace) = self.workspace.as_ref().filter(|_| arguments.first() != Some(&"init")) {
             command.env("TF_WORKSPACE", workspace);
         }

@@ -66,11 +66,15 @@ pub(super) fn release(case: &Case<'_>) -> Vec<String> {
     let url = word(&s3(case.bucket_name, case.path));
     for (id, only) in ids {
         // A lock on one side, or another on each: the side has to be named.
-        let only = only.map(|side| format!(" --only {side}")).unwrap_or_default();
+        let side = only.map(|side| format!(" --only {side}")).unwrap_or_default();
+        // Where no repository says the table, the command has to.
+        let item = case.dynamodb.held().filter(|_| case.states.is_empty() && only != Some("s3"));
+        let table = item.and_then(|held| held.table).map(|table| format!(" --table {}", word(&table.name)));
+        let rest = format!("{side}{}", table.unwrap_or_default());
         commands.push(match id {
-            Some(id) if id.starts_with('-') => format!("lockshift unlock {url} --id={}{only}", word(id)),
-            Some(id) => format!("lockshift unlock {url} --id {}{only}", word(id)),
-            None => format!("lockshift unlock {url} --unreadable{only}"),
+            Some(id) if id.starts_with('-') => format!("lockshift unlock {url} --id={}{rest}", word(id)),
+            Some(id) => format!("lockshift unlock {url} --id {}{rest}", word(id)),
+            None => format!("lockshift unlock {url} --unreadable{rest}"),
         });
     }
     commands

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Held, Side};
 use super::lock_finding::{
-    BEING_TAKEN, blocks, ids_agree, ids_differ, is_older, is_settled, owner, releasable, since,
+    BEING_TAKEN, READING, blocks, ids_agree, ids_differ, is_older, is_settled, owner, releasable, since,
 };
 use super::world::World;
 use crate::audit::outcome::AuditFinding;
@@ -34,7 +34,10 @@ fn split(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
         (Side::Free, Side::Held(held)) => (&rules::LOCK_SPLIT_DYNAMODB_ONLY, held, "S3"),
         _ => return None,
     };
-    if !is_settled(held) || !is_older(held, world.now, BEING_TAKEN) {
+    // What counts as left behind is not being taken.
+    let being_taken = BEING_TAKEN.min(world.options.stale_after);
+    let certain = is_settled(held);
+    if !is_older(held, world.now, if certain { being_taken } else { READING }) {
         return None;
     }
     let message = format!(
@@ -44,8 +47,14 @@ fn split(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
         since(held, world.now)
     );
     let mut finding = releasable(case, rule, message);
-    if !case.is_stale(held) {
+    if !case.is_stale(held) || !certain {
         finding.severity = Severity::Medium;
+    }
+    if !certain {
+        finding.help = Some(
+            "this was seen once, and it may have been released between the two readings: look again"
+                .to_owned(),
+        );
     }
     finding.consequence = Some(format!(
         "runs that take both locks are stopped by it; a client that looks at {other} alone is not, and both would write"

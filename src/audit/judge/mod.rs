@@ -13,6 +13,7 @@ mod digests;
 mod lock_finding;
 mod locks;
 mod locks_by_mode;
+mod probes;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -66,6 +67,7 @@ pub fn judge(snapshot: &Snapshot, expected: &Expected, options: &JudgeOptions) -
     }
     bucket::judge(&world, &states, &mut findings);
     table::judge(&world, &mut findings);
+    probes::judge(&world, &mut findings);
     findings.sort_by(order);
     findings.dedup();
     Audit {

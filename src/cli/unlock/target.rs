@@ -39,7 +39,7 @@ pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failu
     let (state, found) = match address(named)? {
         Some(state) => {
             // A state that is named with its table needs no repository.
-            let found = if args.table.is_some() || args.no_table {
+            let found = if args.within.is_empty() && (args.table.is_some() || args.no_table) {
                 Vec::new()
             } else {
                 let expected = expected(&args.within, args, config)?;
@@ -129,7 +129,8 @@ fn of_directory(args: &Args, config: &Config, named: &str) -> Result<(State, Vec
 /// The table that holds the state's other lock. Never guessed: a lock that is left in a table that nobody looked at
 /// stops the next run.
 fn table(args: &Args, state: &State, found: &[ExpectedState]) -> Result<Option<TableRef>, Failure> {
-    if args.no_table {
+    // Nothing is asked or said of a table when only the other store is meant.
+    if args.no_table || (args.only == Some(super::Only::S3) && args.table.is_none()) {
         return Ok(None);
     }
     if let Some(table) = &args.table {
