@@ -210,6 +210,17 @@ fn answers(child: &mut Child, address: SocketAddr) -> bool {
     false
 }
 
+/// One HTTP request to any server on loopback: status and body.
+pub fn request(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> (u16, String) {
+    exchange(address, method, path, headers, body).unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+}
+
 fn exchange(
     address: SocketAddr,
     method: &str,

@@ -6,6 +6,7 @@ pub mod double;
 pub mod emulator;
 pub mod listing;
 pub mod root_module;
+pub mod stores;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

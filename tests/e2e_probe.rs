@@ -1,0 +1,146 @@
+//! `audit --probe` and `unlock` against stores that honour conditions (moto, SeaweedFS) and one that ignores them
+//! (rclone): only running them tells.
+#![cfg(unix)]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test stops the test, as the test itself would"
+)]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::emulator::Emulator;
+use support::stores::Store;
+use tempfile::TempDir;
+
+/// A `lockshift` command that reaches one store and nothing else.
+fn lockshift(dir: &Path, url: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
+    command.current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
+    command
+        .env("AWS_ACCESS_KEY_ID", "any")
+        .env("AWS_SECRET_ACCESS_KEY", "any")
+        .env("AWS_REGION", "us-east-1");
+    command.env("AWS_EC2_METADATA_DISABLED", "true");
+    command.args(arguments).args(["--endpoint-url", url]);
+    command
+}
+
+/// Makes a bucket, with versions or without, through the store's own API.
+fn s3(url: &str, method: &str, path: &str, body: &str) -> u16 {
+    let address = url.strip_prefix("http://").unwrap();
+    support::emulator::request(address.parse().unwrap(), method, path, &[], body.as_bytes()).0
+}
+
+/// Probes a bucket: exit code, and the audit's JSON.
+fn probe(url: &str, bucket: &str) -> (Option<i32>, Value) {
+    let dir = TempDir::new().unwrap();
+    let arguments = ["audit", "--bucket", bucket, "--probe", "--settle", "0", "--format", "json"];
+    let output = lockshift(dir.path(), url, &arguments).output().unwrap();
+    let json = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), json)
+}
+
+fn rules(json: &Value) -> Vec<&str> {
+    let findings = json["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .map(|finding| finding["rule"].as_str().unwrap())
+        .filter(|rule| rule.starts_with("probe-"))
+        .collect()
+}
+
+/// The honest answers, and nothing of ours left behind.
+fn assert_honoured(json: &Value, url: &str) {
+    let probe = &json["probes"][0];
+    assert_eq!(
+        (probe["honoured"].as_bool(), probe["verdict"].as_str()),
+        (Some(true), Some("enforced")),
+        "{probe}"
+    );
+    assert_eq!(probe["conditional_delete"], true, "{probe}");
+    assert_eq!(probe["endpoint"], url);
+    let steps: Vec<(&str, &str)> = probe["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| (step["ask"].as_str().unwrap(), step["answer"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            ("create", "200"),
+            ("create again", "412"),
+            ("delete with a wrong ETag", "412"),
+            ("delete", "204"),
+            ("create after the delete", "200")
+        ]
+    );
+    assert_eq!(rules(json), [] as [&str; 0]);
+}
+
+#[test]
+fn stores_that_honour_conditions_are_said_to_and_nothing_is_left_there() {
+    let moto = Emulator::start();
+    let weed = Store::seaweedfs(None);
+    for url in [moto.url(), weed.url()] {
+        for (bucket, versions) in [("plain", false), ("versioned", true)] {
+            assert_eq!(s3(&url, "PUT", &format!("/{bucket}"), ""), 200, "{url}");
+            if versions {
+                let body = "<VersioningConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Status>Enabled\
+                            </Status></VersioningConfiguration>";
+                assert_eq!(s3(&url, "PUT", &format!("/{bucket}?versioning"), body), 200, "{url}");
+            }
+            let (_, json) = probe(&url, bucket);
+            assert_honoured(&json, &url);
+            // A second look at what is there: no object, no version and no delete marker.
+            let (_, again) = probe(&url, bucket);
+            assert_eq!(again["stats"]["objects"], 0, "{url} {bucket}: {}", again["stats"]);
+        }
+    }
+}
+
+#[test]
+fn a_store_that_ignores_conditions_is_critical_and_nothing_is_released_there() {
+    let rclone = Store::rclone();
+    let url = rclone.url();
+    assert_eq!(s3(&url, "PUT", "/states", ""), 200);
+    let (code, json) = probe(&url, "states");
+    assert_eq!(code, Some(1));
+    let probe = &json["probes"][0];
+    assert_eq!(
+        (probe["honoured"].as_bool(), probe["verdict"].as_str()),
+        (Some(false), Some("ignored")),
+        "{probe}"
+    );
+    assert_eq!(rules(&json), ["probe-condition-ignored"]);
+
+    // An old lock there: `unlock` finds the store out without touching the lock, and stops.
+    let lock =
+        json!({"ID": "1", "Who": "a@b", "Created": "2020-01-01T00:00:00Z", "Path": "states/k"}).to_string();
+    assert_eq!(s3(&url, "PUT", "/states/k.tflock", &lock), 200);
+    let dir = TempDir::new().unwrap();
+    let arguments = ["unlock", "s3://states/k", "--id", "1", "--no-table", "--yes"];
+    let output = lockshift(dir.path(), &url, &arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("refused unlock-store-unconditional"), "{said}");
+    assert_eq!(s3(&url, "GET", "/states/k.tflock", ""), 200, "the lock is still there");
+}
+
+#[test]
+fn a_probe_that_is_refused_is_unread_and_never_clean() {
+    let moto = Emulator::start();
+    let (code, json) = probe(&moto.url(), "nowhere");
+    assert_eq!(code, Some(3));
+    let unread = json["unread"].as_array().unwrap();
+    assert!(unread.iter().any(|line| line["operation"] == "PutObject"), "{unread:?}");
+    assert_eq!(json["probes"], json!([]));
+}
