@@ -293,3 +293,67 @@ fn a_role_with_an_external_id_is_not_taken_without_it() {
     assert!(snapshot.unread[0].reason.contains("LOCKSHIFT_EXTERNAL_ID"));
     assert!(double.seen().is_empty());
 }
+
+#[test]
+fn another_way_into_the_same_bucket_is_tried_where_one_is_refused() {
+    if !isolated(another_way_into_the_same_bucket_is_tried_where_one_is_refused) {
+        return;
+    }
+    // Two backends reach the bucket differently; here it is the region that they sign for that tells them apart.
+    let double = Double::start(|request| {
+        let refused = request.header("authorization").is_some_and(|signed| signed.contains("/us-east-1/s3/"));
+        if refused { Some(Reply::error(403, "AccessDenied")) } else { one_lock(request) }
+    });
+    let mut expected = states(vec![
+        state("b", "k", LockMode::Lockfile, None),
+        state("b", "l", LockMode::Lockfile, None),
+        state("b", "m", LockMode::Lockfile, None),
+    ]);
+    expected.states[1].access.region = Some("eu-west-1".into());
+    let snapshot = read(&expected, &options(&double.url()));
+    assert_eq!(unread(&snapshot), [], "one of the two ways shows everything");
+    assert_eq!(snapshot.buckets.len(), 1);
+    assert_eq!(snapshot.buckets[0].region.as_deref(), Some("eu-west-1"));
+    assert_eq!(snapshot.buckets[0].locks.len(), 1);
+}
+
+#[test]
+fn prefixes_bound_what_is_listed_and_what_is_covered() {
+    if !isolated(prefixes_bound_what_is_listed_and_what_is_covered) {
+        return;
+    }
+    let keys = ["a/k", "a/k.tflock", "b/k.tflock", "c/k.tflock"].map(str::to_owned);
+    let double = Double::start(move |request| request.lists().then(|| objects(&keys, request)));
+    let mut expected = named(&["bucket"], &[]);
+    expected.named.prefixes = vec!["c/".into(), "a/".into(), "a/k".into()];
+    let snapshot = read(&expected, &options(&double.url()));
+    let seen = bucket(&snapshot, "bucket");
+    let locks: Vec<&str> = seen.locks.iter().map(|lock| lock.key.as_str()).collect();
+    assert_eq!(locks, ["a/k.tflock", "c/k.tflock"]);
+    assert_eq!(seen.prefixes, ["a/", "c/"]);
+    assert!(seen.covers("a/x") && !seen.covers("b/k"));
+    assert_eq!(snapshot.stats.requests["ListObjectsV2"], 2);
+}
+
+#[test]
+fn a_table_that_may_not_be_described_is_still_scanned() {
+    if !isolated(a_table_that_may_not_be_described_is_still_scanned) {
+        return;
+    }
+    let refused = Reply::dynamodb_error("AccessDeniedException");
+    let describe = always(|request| request.target() == "DescribeTable", refused.clone());
+    let forbidden = always(|request| request.body.contains("forbidden"), refused);
+    let double = Double::start(move |request| forbidden(request).or_else(|| describe(request)));
+    let snapshot = read(&named(&[], &["forbidden", "locks"]), &options(&double.url()));
+    let of = |name: &str| format!("dynamodb://us-east-1/{name}");
+    let (forbidden, locks) = (of("forbidden"), of("locks"));
+    assert_eq!(
+        unread(&snapshot),
+        [
+            (forbidden.as_str(), "DescribeTable", Some("dynamodb:DescribeTable"), false),
+            (forbidden.as_str(), "Scan", Some("dynamodb:Scan"), true),
+            (locks.as_str(), "DescribeTable", Some("dynamodb:DescribeTable"), false),
+        ]
+    );
+    assert!(table(&snapshot, "locks").complete && !table(&snapshot, "forbidden").complete);
+}

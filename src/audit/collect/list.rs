@@ -14,8 +14,10 @@ use super::meter::Meter;
 use super::page::{Ask, Cursor, Listing, Page, page};
 use super::sieve::{Interest, Sieve, Sifted};
 
-/// Pages that a lister reads before it is worth a request to look for borders.
+/// Pages that a lister reads before it is worth a request to look for borders: the first one, and the listers of
+/// parts, whose number has been shared out already.
 const SPLIT_AFTER: u32 = 5;
+const SPLIT_PART_AFTER: u32 = 20;
 
 /// Levels of directories that are looked at for borders, beyond those that the lister has already left behind.
 const LEVELS: usize = 6;
@@ -96,9 +98,9 @@ impl<'a> Lister<'a> {
             until,
             sieve: Some(Sieve::new(self.interest, after.clone())),
             sifted: None,
+            split_at: if after.is_some() { SPLIT_PART_AFTER } else { SPLIT_AFTER },
             last: after,
             pages: 0,
-            split_at: SPLIT_AFTER,
         }
     }
 
@@ -169,13 +171,21 @@ impl<'a> Lister<'a> {
         until: Option<String>,
     ) {
         let (client, gate, id) = (self.client.clone(), Arc::clone(&self.gate), id.clone());
-        let mut levels = vec![self.asking(&id.0, Some("/"))];
-        let slashes = last.match_indices('/').filter_map(|(at, _)| last.get(..=at));
-        let below = slashes.filter(|directory| directory.len() > id.0.len() && directory.starts_with(&id.0));
-        levels.extend(below.map(|directory| self.asking(directory, Some("/"))));
+        let below = last.match_indices('/').filter_map(|(at, _)| last.get(..=at));
+        let below = below.filter(|directory| directory.len() > id.0.len() && directory.starts_with(&id.0));
+        let mut levels = vec![id.0.as_str()];
+        for directory in below {
+            // Where the part ends within the same directory, the level above has nothing between here and there.
+            if until.as_deref().is_some_and(|until| until.starts_with(directory)) {
+                levels.pop();
+            }
+            levels.push(directory);
+        }
+        let levels: Vec<Ask> =
+            levels.into_iter().take(LEVELS).map(|level| self.asking(level, Some("/"))).collect();
         tasks.spawn(async move {
             let _permit = gate.acquire().await.ok();
-            for ask in levels.into_iter().take(LEVELS) {
+            for ask in levels {
                 // Only a help: where it fails, the one lister goes on alone.
                 let Ok(page) = page(&client, &ask, &Cursor::after(Some(last.clone()))).await else { break };
                 let inside =
