@@ -8,6 +8,7 @@ pub mod junit;
 pub mod markdown;
 pub mod prometheus;
 pub mod sarif;
+mod subjects;
 pub mod summary;
 pub mod table;
 mod table_sections;
