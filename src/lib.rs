@@ -6,6 +6,7 @@
 //! scan      paths ─ walk ─▶ files ─ read ─▶ facts ─ merge ─▶ Inventory ─▶ report
 //! migrate   Inventory ─ plan ─▶ steps and refusals ─ edit ─▶ new bytes ─ verify ─▶ diff | write
 //! audit     Inventory or buckets ─ collect ─▶ Snapshot ─ judge(now) ─▶ findings ─▶ report
+//! unlock    one state ─ read ─▶ both locks ─ decide ─▶ conditional deletes ─ read back ─▶ record
 //! ```
 //!
 //! | room | what it is for | what it may know |
@@ -14,6 +15,7 @@
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
+//! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
@@ -34,3 +36,4 @@ pub mod moment;
 pub mod repo;
 pub mod report;
 pub mod rules;
+pub mod unlock;

@@ -89,6 +89,27 @@ impl Moment {
     }
 }
 
+/// A length of time in the words of somebody who is in a hurry: the two largest units, `3 d 4 h`, `45 min`, `12 s`.
+pub fn in_words(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let parts = [
+        (seconds / 86_400, "d"),
+        (seconds / 3600 % 24, "h"),
+        (seconds / 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ];
+    let first = parts.iter().position(|(count, _)| *count > 0).unwrap_or(parts.len() - 1);
+    let shown: Vec<String> = parts
+        .iter()
+        .skip(first)
+        .take(2)
+        .enumerate()
+        .filter(|(at, (count, _))| *at == 0 || *count > 0)
+        .map(|(_, (count, unit))| format!("{count} {unit}"))
+        .collect();
+    shown.join(" ")
+}
+
 /// Up to nine digits and nothing else: no sign, no blank.
 fn digits(text: &str) -> Option<i64> {
     let plain = !text.is_empty() && text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -179,6 +200,22 @@ mod tests {
             "2024-01-01T00:00:00+99:00",
         ] {
             assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_are_said_in_two_units() {
+        for (seconds, words) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (119, "1 min 59 s"),
+            (7200, "2 h"),
+            (7_260, "2 h 1 min"),
+            (86_400, "1 d"),
+            (90_061, "1 d 1 h"),
+        ] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
         }
     }
 

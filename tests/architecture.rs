@@ -10,16 +10,20 @@ use std::path::Path;
 
 /// Each room and the rooms that it may know. `cli` joins them all; nobody knows `cli`.
 const MAY_KNOW: &[(&str, &[&str])] = &[
+    (
+        "cli",
+        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
+    ),
     ("audit", &["config", "finding", "moment", "policy", "repo", "rules"]),
-    ("cli", &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo"]),
     ("migrate", &["finding", "moment", "repo"]),
     ("moment", &[]),
     ("policy", &[]),
     ("repo", &["finding"]),
-    ("report", &["audit", "finding", "migrate", "moment", "repo"]),
+    ("report", &["audit", "finding", "migrate", "moment", "repo", "unlock"]),
     ("rules", &["config", "finding", "repo"]),
+    ("unlock", &["audit", "moment"]),
 ];
 
 /// Rooms that compute and nothing else.

@@ -17,21 +17,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use support::emulator::Emulator;
+use support::root_module::{EMULATED, RESOURCE};
 use tempfile::TempDir;
 
 /// Longer than any step here takes; a run that ends is not waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-/// What the emulator needs beside every bucket: no checks against the real AWS.
-const EMULATED: [(&str, &str); 5] = [
-    ("skip_credentials_validation", "true"),
-    ("skip_metadata_api_check", "true"),
-    ("skip_region_validation", "true"),
-    ("skip_requesting_account_id", "true"),
-    ("use_path_style", "true"),
-];
 
 /// One root module below a directory that is given to `lockshift`, and its state's key.
 struct Stack {
@@ -60,20 +51,6 @@ fn put(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
 }
-
-/// A resource whose apply takes as long as the file `hold` is there, and makes `running` when it has begun.
-const RESOURCE: &str = r#"
-variable "round" {
-  default = "0"
-}
-
-resource "terraform_data" "hold" {
-  triggers_replace = var.round
-  provisioner "local-exec" {
-    command = "touch running; while [ -e hold ]; do sleep 0.1; done"
-  }
-}
-"#;
 
 impl Stack {
     /// A root module `app` with these files; `KEY` stands for its key, `EMULATED` for what the emulator needs.
@@ -177,13 +154,16 @@ impl Stack {
             std::thread::sleep(Duration::from_millis(50));
         }
         let held = Held {
-            s3: lock_in_s3(emulator, &self.state_path()),
-            dynamodb: lock_in_dynamodb(emulator, &self.state_path()),
+            s3: emulator.lock_in_s3("states", &self.state_path()),
+            dynamodb: emulator.lock_in_dynamodb("locks", &format!("states/{}", self.state_path())),
         };
         fs::remove_file(&hold).unwrap();
         let status = child.0.wait().unwrap();
         assert!(status.success(), "{}", fs::read_to_string(self.dir.join("apply.log")).unwrap());
-        let left = (lock_in_s3(emulator, &self.state_path()), lock_in_dynamodb(emulator, &self.state_path()));
+        let left = (
+            emulator.lock_in_s3("states", &self.state_path()),
+            emulator.lock_in_dynamodb("locks", &format!("states/{}", self.state_path())),
+        );
         assert_eq!(left, (None, None), "a lock stayed behind");
         held
     }
@@ -197,46 +177,6 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// The ID in the `.tflock` object.
-fn lock_in_s3(emulator: &Emulator, state_path: &str) -> Option<String> {
-    let path = format!("/states/{}.tflock", state_path.replace(':', "%3A"));
-    let (status, body) = emulator.request("GET", &path, &authorization("s3"), b"");
-    if status == 404 {
-        return None;
-    }
-    assert_eq!(status, 200, "{body}");
-    let info: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
-    Some(info["ID"].as_str().unwrap().to_owned())
-}
-
-/// The ID in the table's item.
-fn lock_in_dynamodb(emulator: &Emulator, state_path: &str) -> Option<String> {
-    let item = item(emulator, "GetItem", &format!("states/{state_path}"));
-    let info = item["Item"]["Info"]["S"].as_str()?;
-    let info: Value = serde_json::from_str(info).unwrap();
-    Some(info["ID"].as_str().unwrap().to_owned())
-}
-
-fn item(emulator: &Emulator, operation: &str, id: &str) -> Value {
-    let body = serde_json::json!({ "TableName": "locks", "Key": { "LockID": { "S": id } } }).to_string();
-    let target = format!("DynamoDB_20120810.{operation}");
-    let mut headers = vec![("X-Amz-Target", target.as_str()), ("Content-Type", "application/x-amz-json-1.0")];
-    headers.extend(authorization("dynamodb"));
-    let (status, body) = emulator.request("POST", "/", &headers, body.as_bytes());
-    assert_eq!(status, 200, "{body}");
-    serde_json::from_str(&body).unwrap()
-}
-
-fn authorization(service: &str) -> [(&'static str, &'static str); 1] {
-    [(
-        "Authorization",
-        match service {
-            "s3" => "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/s3/aws4_request",
-            _ => "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
-        },
-    )]
 }
 
 /// One at a time: five emulators and terraforms at once on two processors made an apply fail to take its lock once,
@@ -316,7 +256,7 @@ fn a_block_there_and_back() {
     let complaint = String::from_utf8_lossy(&stale.stderr).into_owned();
     assert!(!stale.status.success() && complaint.contains("does not have the expected"), "{complaint}");
     // The step that was printed.
-    item(&emulator, "DeleteItem", &digest);
+    emulator.item("locks", "DeleteItem", &digest);
     stack.init(&emulator, &["-reconfigure"]);
     stack.run(&emulator, &["plan", "-no-color"]);
     let held = stack.held_while_applying(&emulator, "back");

@@ -21,7 +21,8 @@ pub struct Expected {
     pub unplaced: Vec<Unplaced>,
     /// Buckets and tables that were named by hand (`--bucket`, `--table`), with no repository behind them.
     pub named: Named,
-    /// Tables that the repository mentions anywhere, readers, grants and table resources included.
+    /// Tables that anything in the repository uses: backends, those that can't be placed included, readers, and sources
+    /// without a root module. A table's own resource and grants on it use nothing.
     pub tables_mentioned: BTreeSet<String>,
 }
 
@@ -125,9 +126,11 @@ impl Expected {
             }
         }
         let mentioned = &mut expected.tables_mentioned;
-        mentioned.extend(expected.states.iter().filter_map(|state| state.table.clone()));
+        let backends = inventory.roots.iter().flat_map(|root| &root.backends);
+        mentioned.extend(backends.filter_map(|backend| known(&backend.dynamodb_table)));
         mentioned.extend(inventory.readers.iter().filter_map(|reader| reader.dynamodb_table.clone()));
         mentioned.extend(inventory.unattributed.iter().filter_map(|found| found.dynamodb_table.clone()));
+        mentioned.retain(|table| !table.is_empty());
         expected
     }
 
@@ -196,11 +199,16 @@ impl<'a> Index<'a> {
         let Some(keys) = self.keys.get(bucket) else { return Vec::new() };
         let mut found: Vec<(&ExpectedState, &str)> =
             keys.get(state_path).into_iter().flatten().map(|state| (*state, "default")).collect();
-        for prefix in self.prefixes.get(bucket).into_iter().flatten() {
+        // Asked for every key of a listing: the path's own few prefixes are tried, not the many of all backends.
+        let known = self.prefixes.get(bucket);
+        let own = state_path.match_indices('/').filter_map(|(at, _)| state_path.get(..at));
+        for prefix in
+            std::iter::once("").chain(own).filter(|prefix| known.is_some_and(|all| all.contains(prefix)))
+        {
             let Some((workspace, key)) = split_workspace(prefix, state_path) else { continue };
             let states = keys.get(key).into_iter().flatten();
             found.extend(
-                states.filter(|state| state.workspace_key_prefix == *prefix).map(|state| (*state, workspace)),
+                states.filter(|state| state.workspace_key_prefix == prefix).map(|state| (*state, workspace)),
             );
         }
         found

@@ -4,8 +4,14 @@
 //! `collect` touches the world; judging knows neither network nor clock.
 
 pub mod accept;
+pub mod collect;
 pub mod expected;
 pub mod import;
+pub mod judge;
 pub mod lock_info;
 pub mod outcome;
+pub mod retire;
 pub mod snapshot;
+
+/// From what age on a lock counts as left behind, when nobody says otherwise. Few applies take longer.
+pub const STALE_AFTER: std::time::Duration = std::time::Duration::from_secs(2 * 60 * 60);

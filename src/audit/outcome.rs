@@ -9,6 +9,7 @@ use crate::finding::Severity;
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
 use crate::repo::text::Place;
+use crate::rules::Rule;
 
 /// Version of the audit's JSON. A name that goes or changes its meaning raises it; a new name does not.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -103,6 +104,9 @@ pub struct Digest {
     pub actual: Option<String>,
     /// The table.
     pub table: Option<String>,
+    /// Why it is not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The proof that S3 locking is in use, for one state.
@@ -163,6 +167,22 @@ pub struct AuditFinding {
 }
 
 impl AuditFinding {
+    /// A finding of a rule, at the rule's own severity, with nothing but its message.
+    pub fn new(rule: &Rule, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            rule: rule.id.to_owned(),
+            severity: rule.severity,
+            subject: subject.into(),
+            place: None,
+            message: message.into(),
+            help: None,
+            locks: None,
+            commands: Vec::new(),
+            consequence: None,
+            ignored: None,
+        }
+    }
+
     /// What it is about, for a baseline: the same fault has the same name tomorrow, whatever its age.
     pub fn fingerprint(&self) -> String {
         let ids = self.locks.iter().flat_map(|locks| [&locks.s3, &locks.dynamodb]).flatten();

@@ -5,6 +5,7 @@
 //! state that somebody named, nor the subject of a lock item are only counted.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -382,6 +383,8 @@ pub struct Principal {
     pub unique_id: String,
     /// Inline, attached and group policies: name or ARN, and JSON text.
     pub policies: Vec<(String, String)>,
+    /// Policies and groups that are named and whose text could not be had.
+    pub policies_unread: Vec<String>,
     /// The permissions boundary's JSON text.
     pub boundary: Option<String>,
     /// A boundary is set whose text could not be had.
@@ -394,6 +397,39 @@ pub struct Principal {
     pub tags: Vec<(String, String)>,
 }
 
+/// What a store does with `If-None-Match: *`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeVerdict {
+    /// It refuses the second write: locks lock.
+    Enforced,
+    /// It refuses every such write: no lock can be taken.
+    Rejected,
+    /// It overwrites without a word: everybody gets the lock.
+    Ignored,
+}
+
+impl ProbeVerdict {
+    /// The word used in every output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforced => "enforced",
+            Self::Rejected => "rejected",
+            Self::Ignored => "ignored",
+        }
+    }
+}
+
+/// One request of a probe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeStep {
+    /// What was asked.
+    pub ask: String,
+    /// The HTTP status, or what cut the connection.
+    pub answer: String,
+}
+
 /// What a probe of one store said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -404,8 +440,14 @@ pub struct ProbeResult {
     pub endpoint: Option<String>,
     /// Whether a second `If-None-Match: *` write was refused. Only this makes locks lock.
     pub honoured: bool,
-    /// `enforced`, `rejected` or `ignored`.
-    pub verdict: String,
+    /// What the store does with `If-None-Match: *`.
+    pub verdict: ProbeVerdict,
+    /// Whether it checks `If-Match` on DELETE, which `unlock` needs; none where it was not asked.
+    #[serde(default)]
+    pub conditional_delete: Option<bool>,
+    /// What was asked, and how it was answered.
+    #[serde(default)]
+    pub steps: Vec<ProbeStep>,
     /// When.
     pub at: Moment,
 }
@@ -467,10 +509,16 @@ impl BucketSnapshot {
 }
 
 impl TableSnapshot {
-    /// Whether this is the table that a backend names. What one side does not say does not speak against it.
+    /// Whether this is the table that a backend names. What one side does not say does not speak against it. Tables
+    /// of the same name in several accounts are told apart only where the backend gives an ARN: a lock in any of them
+    /// is one.
     pub fn is(&self, table: &TableRef) -> bool {
-        let same = |a: &Option<String>, b: &Option<String>| a.is_none() || b.is_none() || a == b;
-        self.name == table.name && same(&self.region, &table.region) && self.endpoint == table.endpoint
+        let same = |a: Option<&str>, b: Option<&str>| a.is_none() || b.is_none() || a == b;
+        let account = self.arn.as_deref().and_then(|arn| arn.split(':').nth(4));
+        self.name == table.name
+            && same(self.region.as_deref(), table.region.as_deref())
+            && same(self.endpoint.as_deref(), table.endpoint.as_deref())
+            && same(account, table.account.as_deref())
     }
 
     /// The item with this `LockID`.
@@ -480,7 +528,60 @@ impl TableSnapshot {
     }
 }
 
+/// Why a text is no snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SnapshotError {
+    /// It is no snapshot at all, or has a name or a value that this version does not know: where and what.
+    Form(String),
+    /// It was made by a newer version of this program.
+    Newer(u32),
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Form(what) => write!(f, "no snapshot that this version can read: {what}"),
+            Self::Newer(version) => write!(
+                f,
+                "the snapshot has schema version {version}, and this version of lockshift reads up to \
+                 {SCHEMA_VERSION}: use the version that made it, or a newer one"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
 impl Snapshot {
+    /// As JSON text, for a file.
+    ///
+    /// # Errors
+    /// Where a number has no JSON form (CloudWatch sums are never of this kind).
+    pub fn to_json(&self) -> Result<String, SnapshotError> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|error| SnapshotError::Form(error.to_string()))
+    }
+
+    /// From the text of a file. Everything is sorted again, since looking things up relies on it.
+    ///
+    /// # Errors
+    /// Where it is no snapshot, or one of a newer form. A name that this version does not know is an error: what it
+    /// says would be lost, and nothing may be called clean without it.
+    pub fn from_json(text: &str) -> Result<Self, SnapshotError> {
+        #[derive(Deserialize)]
+        struct Version {
+            schema_version: u32,
+        }
+        let form = |error: serde_json::Error| SnapshotError::Form(error.to_string());
+        let version: Version = serde_json::from_str(text).map_err(form)?;
+        if version.schema_version > SCHEMA_VERSION {
+            return Err(SnapshotError::Newer(version.schema_version));
+        }
+        let mut snapshot: Self = serde_json::from_str(text).map_err(form)?;
+        snapshot.sort();
+        Ok(snapshot)
+    }
+
     /// Sorts everything, so that the same world gives the same bytes.
     pub fn sort(&mut self) {
         self.buckets.sort_by(|a, b| (&a.name, &a.endpoint).cmp(&(&b.name, &b.endpoint)));
@@ -492,12 +593,90 @@ impl Snapshot {
                 history.writes.sort_by(|a, b| (a.at, &a.version_id).cmp(&(b.at, &b.version_id)));
             }
         }
-        self.tables.sort_by(|a, b| (&a.region, &a.name, &a.endpoint).cmp(&(&b.region, &b.name, &b.endpoint)));
+        self.tables.sort_by(|a, b| {
+            (&a.region, &a.name, &a.endpoint, &a.arn).cmp(&(&b.region, &b.name, &b.endpoint, &b.arn))
+        });
         for table in &mut self.tables {
             table.items.sort_by(|a, b| a.lock_id.cmp(&b.lock_id));
         }
         self.accounts.sort_by(|a, b| a.account.cmp(&b.account));
         self.unread.sort();
         self.unread.dedup();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::expected::Access;
+
+    fn snapshot() -> Snapshot {
+        let lock = |key: &str| LockObject {
+            key: key.to_owned(),
+            last_modified: Moment::from_seconds(1_700_000_000),
+            etag: Some("\"e\"".to_owned()),
+            version_id: None,
+            size: 0,
+            body: LockBody::Empty,
+            settled: Settled::Gone,
+        };
+        let bucket = BucketSnapshot {
+            name: "b".into(),
+            complete: true,
+            locks: vec![lock("z.tflock"), lock("a.tflock")],
+            versioning: Read::Known("Enabled".into()),
+            lifecycle: Read::Absent,
+            policy: Read::Failed("no".into()),
+            object_lock: Read::Known(None),
+            ..BucketSnapshot::default()
+        };
+        let table = TableSnapshot {
+            name: "t".into(),
+            region: Some("eu-west-1".into()),
+            endpoint: Some("http://127.0.0.1:1".into()),
+            arn: Some("arn:aws:dynamodb:eu-west-1:111122223333:table/t".into()),
+            writes_per_day: Read::Known(vec![(Moment::from_seconds(86_400), 2.0)]),
+            ..TableSnapshot::default()
+        };
+        Snapshot {
+            schema_version: SCHEMA_VERSION,
+            buckets: vec![bucket],
+            tables: vec![table],
+            ..Snapshot::default()
+        }
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded_and_sorted() {
+        let mut saved = snapshot();
+        let loaded = Snapshot::from_json(&saved.to_json().unwrap()).unwrap();
+        saved.sort();
+        assert_eq!(loaded, saved);
+        assert_eq!(loaded.buckets[0].lock("a").map(|lock| lock.settled), Some(Settled::Gone));
+    }
+
+    #[test]
+    fn what_is_no_snapshot_or_a_newer_one_is_refused() {
+        let text = snapshot().to_json().unwrap();
+        let newer = text.replace("\"schema_version\": 1", "\"schema_version\": 2");
+        assert_eq!(Snapshot::from_json(&newer), Err(SnapshotError::Newer(2)));
+        let unknown = text.replace("\"mfa_delete\"", "\"mfa_delet\"");
+        let error = Snapshot::from_json(&unknown).unwrap_err().to_string();
+        assert!(error.contains("unknown field `mfa_delet`") && error.contains("line"), "{error}");
+        for text in ["", "[]", "{}", "{\"schema_version\": 1}"] {
+            assert!(matches!(Snapshot::from_json(text), Err(SnapshotError::Form(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_recognised_by_what_both_sides_say() {
+        let table = &snapshot().tables[0];
+        let reference = |name: &str, region: Option<&str>| {
+            TableRef::of(name, &Access { region: region.map(str::to_owned), ..Access::default() })
+        };
+        assert!(table.is(&reference("t", None)) && table.is(&reference("t", Some("eu-west-1"))));
+        assert!(!table.is(&reference("t", Some("us-east-1"))) && !table.is(&reference("u", None)));
+        assert!(table.is(&reference("arn:aws:dynamodb:eu-west-1:111122223333:table/t", None)));
+        assert!(!table.is(&reference("arn:aws:dynamodb:eu-west-1:444455556666:table/t", None)));
     }
 }

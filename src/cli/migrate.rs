@@ -34,6 +34,7 @@ Exit codes:
 Examples:
   lockshift migrate --phase dual | git apply
   lockshift migrate --phase dual --commit --group-by owner
+  lockshift audit --format json --output audit.json
   lockshift migrate --phase final --evidence audit.json --pr-dir prs";
 
 /// Plan the edits that lead to the lockfile, and print, write or commit them
@@ -113,7 +114,7 @@ pub(super) struct Args {
     /// Days for which both locks must have been taken before the table goes.
     #[arg(long, value_name = "N", default_value_t = 14, help_heading = "Gates")]
     soak_days: u32,
-    /// What an audit of the locks said, as JSON.
+    /// What `lockshift audit --format json --output FILE` said of the locks.
     #[arg(long, value_name = "FILE", help_heading = "Gates")]
     evidence: Option<PathBuf>,
 

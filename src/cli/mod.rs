@@ -10,7 +10,9 @@ mod man;
 mod migrate;
 mod output;
 mod progress;
+mod reach;
 mod scan;
+mod unlock;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -33,6 +35,7 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
 
   lockshift scan          what every root module here really uses
   lockshift migrate       edits towards the lockfile: `--phase dual` first
+  lockshift unlock        release a lock that nobody holds any more, on condition
   lockshift audit         what DynamoDB and S3 hold: stale, split and missing locks
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
@@ -53,6 +56,7 @@ struct Cli {
 enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
+    Unlock(Box<unlock::Args>),
     Audit(Box<audit::Args>),
     Explain(explain::Args),
     Completions(completions::Args),
@@ -106,6 +110,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ran = match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
+        Command::Unlock(args) => unlock::run(&args, terminal),
         Command::Audit(args) => audit::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),

@@ -68,6 +68,9 @@ pub struct UnreadEvidence {
     pub resource: String,
     /// Why.
     pub reason: String,
+    /// Whether locks may hide behind it, which is what counts where the audit does not say. A bucket's setting that
+    /// could not be read hides none.
+    pub hides_locks: Option<bool>,
 }
 
 /// One bucket's answer to two writes of the same new object.
@@ -137,7 +140,8 @@ impl Evidence {
         {
             return Some(format!("{} ({}): {}", finding.subject, finding.rule, finding.message));
         }
-        if let Some(unread) = self.unread.iter().find(|unread| about(&unread.resource)) {
+        let hides = |unread: &&UnreadEvidence| unread.hides_locks.unwrap_or(true) && about(&unread.resource);
+        if let Some(unread) = self.unread.iter().find(hides) {
             return Some(format!("{} could not be read: {}", unread.resource, unread.reason));
         }
         (!seen).then(|| format!("the audit did not look at s3://{bucket}/{key}"))
@@ -204,6 +208,9 @@ mod tests {
         assert_eq!(evidence.against("b", "v").as_deref(), Some("s3://b/v was written outside of an S3 lock"));
         assert_eq!(evidence.against("b", "r").as_deref(), Some("s3://b/r (runner-rights): no delete"));
         assert!(evidence.against("b", "u").unwrap().contains("could not be read: denied"));
+        let denied = br#"{"states":[{"bucket":"b","state_path":"k"}],
+            "unread":[{"resource":"s3://b","operation":"GetBucketReplication","reason":"denied","hides_locks":false}]}"#;
+        assert_eq!(Evidence::parse(denied).unwrap().against("b", "k"), None);
         assert_eq!(evidence.against("b", "z").as_deref(), Some("the audit did not look at s3://b/z"));
         assert!(Evidence::parse(b"[]").is_err() || Evidence::parse(b"[]").unwrap() == Evidence::default());
     }

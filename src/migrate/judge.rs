@@ -196,8 +196,8 @@ impl<'a> Judge<'a> {
         }
         let place = deciding_place(self.inventory, root, backend, &["endpoints.s3", "endpoint"]);
         let reason = format!(
-            "{why}, and a store that ignores `If-None-Match` lets two runs hold the lock at once; probe it by \
-             a double PUT with `If-None-Match: *` (200, then 412), and give the result with `--evidence`"
+            "{why}, and a store that ignores `If-None-Match` lets two runs hold the lock at once; probe it with \
+             `lockshift audit --probe --format json --output audit.json`, and give the result with `--evidence`"
         );
         Some(Hit::new(&gate::ENDPOINT_UNPROVEN, place, reason))
     }
@@ -250,7 +250,7 @@ impl<'a> Judge<'a> {
         let place = place_of_root(root);
         let mut hits = Vec::new();
         if let Some(why) = evidence.stale(self.context.now) {
-            let reason = format!("{why}; make the evidence anew");
+            let reason = format!("{why}; run `lockshift audit --format json --output audit.json` again");
             hits.push(Hit::new(&gate::EVIDENCE_STALE, place.clone(), reason));
         }
         let against = match backend.bucket.known().zip(backend.key.known()) {

@@ -18,6 +18,7 @@ pub mod summary;
 pub mod table;
 mod table_sections;
 pub mod totals;
+pub mod unlock;
 pub mod words;
 
 #[cfg(test)]

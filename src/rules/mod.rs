@@ -1,10 +1,16 @@
 //! The registry of rules. A family of rules is one file that can be read whole, each rule has its page in
-//! `docs/rules`. Rules see the merged inventory and nothing else: no file, no network, no clock.
+//! `docs/rules`. Rules of the scan see the merged inventory and nothing else: no file, no network, no clock. Gates
+//! and the rules of an audit only have their id, severity and page here.
 //!
 //! A new rule touches three places: its family's file, one line in `ALL`, its page.
 
 mod access;
 mod apply;
+pub mod audit_bucket;
+pub mod audit_coverage;
+pub mod audit_digests;
+pub mod audit_locks;
+pub mod audit_table;
 mod automation;
 mod gates;
 mod ignores;
@@ -17,6 +23,7 @@ mod settings;
 mod states;
 #[cfg(test)]
 mod testing;
+mod unlocking;
 mod versions;
 
 use crate::finding::{Finding, Severity};
@@ -49,6 +56,10 @@ pub enum Check {
     Applying,
     /// Nobody here: it is a gate, judged while a migration is planned.
     Migrating,
+    /// Nobody here: it is a gate, judged before a lock is released.
+    Unlocking,
+    /// Nobody here: an audit makes its findings, from what the stores hold.
+    Auditing,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -71,8 +82,22 @@ impl Rule {
 /// Every rule, by id. A test holds the order.
 static ALL: &[&Rule] = &[
     &problems::BACKEND_AND_CLOUD,
+    &audit_bucket::BUCKET_KMS_ENCRYPTION,
+    &audit_bucket::BUCKET_LOCK_EXPIRY,
+    &audit_bucket::BUCKET_LOCK_TRANSITION,
+    &audit_bucket::BUCKET_LOCK_VERSIONS_KEPT,
+    &audit_bucket::BUCKET_OBJECT_LOCK_RETENTION,
+    &audit_bucket::BUCKET_REPLICATION_TOUCHES_LOCKS,
+    &audit_bucket::BUCKET_UNVERSIONED,
+    &audit_bucket::BUCKET_VERSIONING_SUSPENDED,
     &merging::CHILD_MODULE_BACKEND,
+    &audit_coverage::COVERAGE_CONTRADICTED,
     &settings::DEPRECATED_SETTING,
+    &audit_digests::DIGEST_LEFTOVER,
+    &audit_digests::DIGEST_MALFORMED,
+    &audit_digests::DIGEST_MISSING,
+    &audit_digests::DIGEST_STALE,
+    &audit_digests::DIGEST_WITHOUT_STATE,
     &modes::DUAL_LOCKING,
     &gates::DUAL_PHASE_SKIPPED,
     &problems::DUPLICATE_BACKEND,
@@ -94,8 +119,22 @@ static ALL: &[&Rule] = &[
     &modes::INCOMPLETE_BACKEND,
     &automation::INIT_WITHOUT_RECONFIGURE,
     &problems::INVALID_VALUE,
+    &audit_locks::LOCK_AFTER_LAST_WRITE,
     &automation::LOCK_DISABLED_IN_CI,
+    &audit_locks::LOCK_FROM_THE_FUTURE,
+    &audit_locks::LOCK_IDS_DIFFER,
+    &audit_locks::LOCK_IN_OTHER_TABLE,
+    &audit_locks::LOCK_IN_TABLE_OF_LOCKFILE_ONLY,
+    &audit_locks::LOCK_OBJECT_OF_TABLE_ONLY,
+    &audit_locks::LOCK_OF_UNKNOWN_STATE,
+    &audit_coverage::LOCK_OVERWRITTEN,
+    &audit_locks::LOCK_PATH_MISMATCH,
+    &audit_locks::LOCK_SPLIT_DYNAMODB_ONLY,
+    &audit_locks::LOCK_SPLIT_S3_ONLY,
+    &audit_locks::LOCK_STALE,
     &access::LOCK_TABLE_IN_CODE,
+    &audit_locks::LOCK_UNREADABLE,
+    &audit_locks::LOCK_WITHOUT_STATE,
     &merging::MIXED_BACKEND_CONFIG,
     &modes::NO_LOCKING,
     &gates::NOT_INITIALISABLE,
@@ -113,9 +152,23 @@ static ALL: &[&Rule] = &[
     &access::STATE_GRANT_WITHOUT_LOCK,
     &merging::STILL_DUAL,
     &problems::SYMLINK_LOOP,
+    &audit_table::TABLE_KEY_WRONG,
+    &audit_table::TABLE_MISSING,
     &gates::TABLE_UNNAMED,
+    &audit_table::TABLE_UNREFERENCED,
     &problems::TOO_LARGE,
+    &audit_locks::TWO_WRITERS,
     &settings::UNATTRIBUTED_SOURCE,
+    &unlocking::UNLOCK_DIGEST_LOCKED,
+    &unlocking::UNLOCK_DIGEST_NOT_COMPARABLE,
+    &unlocking::UNLOCK_DIGEST_RIGHT,
+    &unlocking::UNLOCK_ID_DIFFERS,
+    &unlocking::UNLOCK_NO_CONDITION,
+    &unlocking::UNLOCK_ONE_SIDED,
+    &unlocking::UNLOCK_STORE_UNCONDITIONAL,
+    &unlocking::UNLOCK_TOO_YOUNG,
+    &unlocking::UNLOCK_UNREAD,
+    &unlocking::UNLOCK_UNREADABLE_LOCK,
     &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 /// A running emulator; it ends when this is dropped.
 pub struct Emulator {
     child: Child,
@@ -50,13 +52,46 @@ impl Emulator {
         let headers = [
             ("X-Amz-Target", "DynamoDB_20120810.CreateTable"),
             ("Content-Type", "application/x-amz-json-1.0"),
+            authorization("dynamodb"),
+        ];
+        let (status, body) = self.request("POST", "/", &headers, body.as_bytes());
+        assert_eq!(status, 200, "table {name} was not created: {body}");
+    }
+
+    /// Keeps versions from now on (`Enabled`), or no longer (`Suspended`).
+    pub fn set_versioning(&self, bucket: &str, status: &str) {
+        let body = format!("<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>");
+        let (code, answer) = self.request("PUT", &format!("/{bucket}?versioning"), &[], body.as_bytes());
+        assert_eq!(code, 200, "{answer}");
+    }
+
+    /// Writes an object.
+    pub fn put(&self, bucket: &str, key: &str, body: &str) {
+        let (code, answer) = self.request("PUT", &format!("/{bucket}/{key}"), &[], body.as_bytes());
+        assert_eq!(code, 200, "{answer}");
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, bucket: &str, key: &str) {
+        let (code, answer) = self.request("DELETE", &format!("/{bucket}/{key}"), &[], b"");
+        assert_eq!(code, 204, "{answer}");
+    }
+
+    /// Writes an item: its `LockID` and one more text attribute.
+    pub fn put_item(&self, table: &str, lock_id: &str, attribute: &str, text: &str) {
+        let item = serde_json::json!({
+            "TableName": table, "Item": {"LockID": {"S": lock_id}, attribute: {"S": text}}
+        });
+        let headers = [
+            ("X-Amz-Target", "DynamoDB_20120810.PutItem"),
+            ("Content-Type", "application/x-amz-json-1.0"),
             (
                 "Authorization",
                 "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
             ),
         ];
-        let (status, body) = self.request("POST", "/", &headers, body.as_bytes());
-        assert_eq!(status, 200, "table {name} was not created: {body}");
+        let (code, answer) = self.request("POST", "/", &headers, item.to_string().as_bytes());
+        assert_eq!(code, 200, "{answer}");
     }
 
     /// One HTTP request: status and body.
@@ -64,6 +99,81 @@ impl Emulator {
         exchange(self.address, method, path, headers, body)
             .unwrap_or_else(|error| panic!("emulator: {method} {path}: {error}"))
     }
+}
+
+/// What the stores hold, read past every client library.
+impl Emulator {
+    /// The ID in the `.tflock` object of a state.
+    pub fn lock_in_s3(&self, bucket: &str, state_path: &str) -> Option<String> {
+        let path = format!("/{bucket}/{}.tflock", state_path.replace(':', "%3A"));
+        let (status, body) = self.request("GET", &path, &[authorization("s3")], b"");
+        if status == 404 {
+            return None;
+        }
+        assert_eq!(status, 200, "{body}");
+        let info: Value = serde_json::from_str(&body).unwrap_or_else(|error| panic!("{error}: {body}"));
+        Some(info["ID"].as_str().expect("a lock has an ID").to_owned())
+    }
+
+    /// The ID in the lock item of a state.
+    pub fn lock_in_dynamodb(&self, table: &str, lock_id: &str) -> Option<String> {
+        let item = self.item(table, "GetItem", lock_id);
+        let info = item["Item"]["Info"]["S"].as_str()?;
+        let info: Value = serde_json::from_str(info).expect("a lock item holds a lock document");
+        Some(info["ID"].as_str().expect("a lock has an ID").to_owned())
+    }
+
+    /// `GetItem` or `DeleteItem` of one item.
+    pub fn item(&self, table: &str, operation: &str, lock_id: &str) -> Value {
+        let key = serde_json::json!({ "LockID": { "S": lock_id } });
+        self.dynamodb(operation, &serde_json::json!({ "TableName": table, "Key": key }))
+    }
+
+    /// Writes an item with these text attributes.
+    pub fn put_item(&self, table: &str, attributes: &[(&str, &str)]) {
+        let item: serde_json::Map<String, Value> = attributes
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), serde_json::json!({ "S": text })))
+            .collect();
+        self.dynamodb("PutItem", &serde_json::json!({ "TableName": table, "Item": item }));
+    }
+
+    /// One call of DynamoDB; panics unless it succeeds.
+    pub fn dynamodb(&self, operation: &str, body: &Value) -> Value {
+        let target = format!("DynamoDB_20120810.{operation}");
+        let headers = [
+            ("X-Amz-Target", target.as_str()),
+            ("Content-Type", "application/x-amz-json-1.0"),
+            authorization("dynamodb"),
+        ];
+        let (status, body) = self.request("POST", "/", &headers, body.to_string().as_bytes());
+        assert_eq!(status, 200, "{body}");
+        serde_json::from_str(&body).expect("DynamoDB answers in JSON")
+    }
+
+    /// Writes an object.
+    pub fn put_object(&self, bucket: &str, key: &str, body: &[u8]) {
+        let path = format!("/{bucket}/{}", key.replace(':', "%3A"));
+        let (status, answer) = self.request("PUT", &path, &[authorization("s3")], body);
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Switches versioning on.
+    pub fn version_bucket(&self, bucket: &str) {
+        let body = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+        let (status, answer) =
+            self.request("PUT", &format!("/{bucket}?versioning"), &[authorization("s3")], body);
+        assert_eq!(status, 200, "{answer}");
+    }
+}
+
+/// A signature that the emulator does not check; it tells the service from it.
+fn authorization(service: &str) -> (&'static str, &'static str) {
+    let value = match service {
+        "s3" => "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/s3/aws4_request",
+        _ => "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/dynamodb/aws4_request",
+    };
+    ("Authorization", value)
 }
 
 impl Drop for Emulator {

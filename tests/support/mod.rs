@@ -2,7 +2,10 @@
 //! emulator of S3 and DynamoDB. No assertions live here.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
 
+pub mod double;
 pub mod emulator;
+pub mod listing;
+pub mod root_module;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -85,6 +88,25 @@ pub fn terraform_program() -> std::ffi::OsString {
     std::env::var_os("LOCKSHIFT_TERRAFORM").unwrap_or_else(|| "terraform".into())
 }
 
+/// A `lockshift` command in `dir` that reaches nothing but the emulator.
+pub fn lockshift(dir: &Path, emulator: &Emulator) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
+    command.current_dir(dir).env_clear();
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
+        .env("HOME", dir)
+        .env("USER", "tester")
+        .env("NO_COLOR", "1")
+        .env("AWS_ACCESS_KEY_ID", "emulator")
+        .env("AWS_SECRET_ACCESS_KEY", "emulator")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .env("AWS_ENDPOINT_URL", emulator.url());
+    command
+}
+
 /// Runs a command, with a message that says what to install when it is missing.
 pub fn run(command: &mut Command) -> Output {
     command.output().unwrap_or_else(|error| {
@@ -94,4 +116,32 @@ pub fn run(command: &mut Command) -> Output {
             command.get_program()
         )
     })
+}
+
+/// Whether this is the process in which a test of reading AWS may run: one with dummy credentials and nothing of this
+/// machine's own. In any other it runs the test there, by the name of its thread, and says no.
+pub fn isolated() -> bool {
+    const MARK: &str = "LOCKSHIFT_TEST_ISOLATED";
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let test = std::thread::current().name().expect("tests run in named threads").to_owned();
+    let output = Command::new(std::env::current_exe().expect("a test has a program"))
+        .args([&test, "--exact", "--nocapture"])
+        .env(MARK, "1")
+        .env("AWS_ACCESS_KEY_ID", "emulator")
+        .env("AWS_SECRET_ACCESS_KEY", "emulator")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_EC2_METADATA_DISABLED", "true")
+        .env("AWS_CONFIG_FILE", "/nonexistent")
+        .env("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+        .env_remove("AWS_PROFILE")
+        .env_remove("AWS_SESSION_TOKEN")
+        .env_remove("AWS_ENDPOINT_URL")
+        .output()
+        .expect("a test's program starts");
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains("1 passed"), "{test}:\n{text}");
+    false
 }

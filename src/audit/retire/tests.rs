@@ -1,0 +1,204 @@
+use super::*;
+use crate::audit::expected::Access;
+use crate::audit::lock_info::LockBody;
+use crate::repo::facts::{Grant, LockTable};
+use crate::repo::inventory::{
+    EffectiveBackend, Engine, Reader, RootKind, RootModule, SourceRef, VersionVerdict, Versions,
+};
+use crate::repo::problem::{Problem, ProblemKind};
+use crate::repo::source::SourceKind;
+
+const NOW: Moment = Moment::from_seconds(1_800_000_000);
+
+fn place() -> Place {
+    Place { file: "main.tf".into(), line: 1, column: 1 }
+}
+
+fn table() -> TableRef {
+    TableRef::of("locks", &Access { region: Some("eu-west-1".into()), ..Access::default() })
+}
+
+fn root(table: Knowable<String>, mode: LockMode) -> RootModule {
+    let backend = EffectiveBackend {
+        mode,
+        bucket: Knowable::Known("b".into()),
+        key: Knowable::Known("k".into()),
+        region: Knowable::Absent,
+        dynamodb_table: table,
+        use_lockfile: Knowable::Known(true),
+        workspace_key_prefix: Knowable::Absent,
+        endpoint: Knowable::Absent,
+        backend_config: Vec::new(),
+        engine: Engine::Any,
+        sources: vec![SourceRef {
+            file: "main.tf".into(),
+            line: 1,
+            column: 1,
+            kind: SourceKind::Backend,
+            shadowed: false,
+            git_ignored: false,
+            report_only: None,
+            source: 0,
+        }],
+    };
+    RootModule {
+        path: "envs/prod".into(),
+        kind: RootKind::Terraform,
+        backends: vec![backend],
+        versions: Versions { verdict: VersionVerdict::Unknown, reason: String::new(), evidence: Vec::new() },
+        owners: Vec::new(),
+        called_by: Vec::new(),
+        link_of: None,
+    }
+}
+
+fn migrated() -> Inventory {
+    Inventory { roots: vec![root(Knowable::Absent, LockMode::Lockfile)], ..Inventory::default() }
+}
+
+/// A table that nobody uses: one digest of a known state is left.
+fn quiet() -> TableSnapshot {
+    let digest = TableItem {
+        lock_id: "b/k-md5".into(),
+        body: None,
+        digest: Some("d41d8cd98f00b204e9800998ecf8427e".into()),
+        settled: Settled::NotAsked,
+    };
+    TableSnapshot {
+        name: "locks".into(),
+        region: Some("eu-west-1".into()),
+        complete: true,
+        exists: Read::Known(TableFacts { hash_key_is_lock_id: true, ..TableFacts::default() }),
+        items: vec![digest],
+        writes_per_day: Read::Known(vec![(NOW, 0.0)]),
+        ..TableSnapshot::default()
+    }
+}
+
+fn judge(inventory: &Inventory, found: TableSnapshot) -> Retirement {
+    let snapshot = Snapshot { taken_at: NOW, tables: vec![found], ..Snapshot::default() };
+    retire(&table(), Some(inventory), &snapshot)
+}
+
+fn says(retirement: &Retirement, side: Side) -> Vec<&str> {
+    retirement.evidence.iter().filter(|found| found.side == side).map(|found| found.says.as_str()).collect()
+}
+
+#[test]
+fn a_table_that_nobody_names_writes_or_holds_is_ready() {
+    let ready = judge(&migrated(), quiet());
+    assert_eq!((ready.verdict, says(&ready, Side::Against).len()), (Verdict::Ready, 0), "{ready:?}");
+    assert_eq!(says(&ready, Side::For).len(), 4);
+    assert_eq!(
+        ready.commands,
+        [
+            "aws dynamodb create-backup --region eu-west-1 --table-name locks --backup-name locks-retired",
+            "aws dynamodb delete-table --region eu-west-1 --table-name locks",
+            "# then remove the IAM statements, variables and CI secrets that name it",
+        ]
+    );
+}
+
+#[test]
+fn whatever_speaks_against_it_says_so() {
+    let against = |inventory: &Inventory, found: TableSnapshot, text: &str| {
+        let judged = judge(inventory, found);
+        assert_eq!(judged.verdict, Verdict::NotReady, "{text}");
+        let reasons = says(&judged, Side::Against);
+        assert!(reasons.iter().any(|reason| reason.contains(text)), "{text}: {reasons:?}");
+        assert!(judged.commands.iter().all(|command| command.starts_with('#')), "{text}");
+    };
+    let uses = Inventory { roots: vec![root(Knowable::Known("locks".into()), LockMode::Dual)], ..migrated() };
+    against(&uses, quiet(), "envs/prod locks with it (dual)");
+    let mut reads = migrated();
+    reads.readers.push(Reader {
+        name: "network".into(),
+        place: place(),
+        bucket: None,
+        key: None,
+        dynamodb_table: Some("arn:aws:dynamodb:eu-west-1:111122223333:table/locks".into()),
+        dynamodb_table_unknown: None,
+        source: 0,
+    });
+    against(&reads, quiet(), "reader `network`");
+    let mut held = quiet();
+    held.items.push(TableItem {
+        lock_id: "b/k".into(),
+        body: Some(LockBody::read(br#"{"ID":"1","Who":"ci@x","Path":"b/k"}"#)),
+        digest: None,
+        settled: Settled::Same,
+    });
+    against(&migrated(), held.clone(), "`b/k` is locked in it by ci@x");
+    held.items.iter_mut().for_each(|item| item.settled = Settled::Gone);
+    assert_eq!(judge(&migrated(), held).verdict, Verdict::Ready);
+    let mut shared = quiet();
+    shared.items.push(TableItem {
+        lock_id: "other/k-md5".into(),
+        body: None,
+        digest: Some("x".into()),
+        settled: Settled::NotAsked,
+    });
+    against(&migrated(), shared, "no scanned repository knows (`other/k`, …)");
+    against(&migrated(), TableSnapshot { other_items: 2, ..quiet() }, "2 of its items");
+    let written = Read::Known(vec![(NOW.before(std::time::Duration::from_secs(86_400)), 3.0)]);
+    against(&migrated(), TableSnapshot { writes_per_day: written, ..quiet() }, "(1 d before the audit)");
+    let listened = Read::Known(TableFacts { stream: true, ..TableFacts::default() });
+    against(&migrated(), TableSnapshot { exists: listened, ..quiet() }, "a stream is on");
+}
+
+#[test]
+fn what_is_missing_is_never_ready() {
+    let missing = |retirement: Retirement, text: &str| {
+        assert_eq!(retirement.verdict, Verdict::CantTell, "{text}");
+        let reasons = says(&retirement, Side::Missing);
+        assert!(reasons.iter().any(|reason| reason.contains(text)), "{text}: {reasons:?}");
+    };
+    missing(judge(&migrated(), TableSnapshot { writes_per_day: Read::NotAsked, ..quiet() }), "CloudWatch");
+    missing(judge(&migrated(), TableSnapshot { complete: false, ..quiet() }), "not all read");
+    missing(judge(&migrated(), TableSnapshot { exists: Read::Failed("denied".into()), ..quiet() }), "denied");
+    missing(
+        judge(&migrated(), TableSnapshot { name: "another".into(), ..quiet() }),
+        "the table was not read",
+    );
+    let snapshot = Snapshot { taken_at: NOW, tables: vec![quiet()], ..Snapshot::default() };
+    missing(retire(&table(), None, &snapshot), "no repository was scanned");
+    let hidden = Inventory {
+        roots: vec![root(Knowable::Unknown("var.table".into()), LockMode::Unknown)],
+        ..migrated()
+    };
+    missing(judge(&hidden, quiet()), "var.table");
+    let unread = Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into() };
+    missing(judge(&Inventory { problems: vec![unread], ..migrated() }, quiet()), "encrypted");
+}
+
+#[test]
+fn what_terraform_made_is_deleted_by_terraform() {
+    let mut inventory = migrated();
+    inventory.lock_tables.push(LockTable {
+        address: "aws_dynamodb_table.locks".into(),
+        name: Some("locks".into()),
+        place: place(),
+    });
+    inventory.grants.push(Grant {
+        kind: GrantKind::LockTable,
+        resource: "arn:aws:dynamodb:*:*:table/locks".into(),
+        place: place(),
+    });
+    let facts = TableFacts { deletion_protection: true, ..TableFacts::default() };
+    let ready = judge(&inventory, TableSnapshot { exists: Read::Known(facts), ..quiet() });
+    assert_eq!(ready.verdict, Verdict::Ready);
+    assert_eq!(ready.goes_with_it.len(), 4, "{:?}", ready.goes_with_it);
+    assert_eq!(
+        ready.commands[1],
+        "aws dynamodb update-table --region eu-west-1 --table-name locks --no-deletion-protection-enabled"
+    );
+    assert!(ready.commands[2].contains("aws_dynamodb_table.locks"));
+    assert!(!ready.commands.iter().any(|command| command.contains("delete-table")));
+}
+
+#[test]
+fn a_strange_name_is_quoted_for_the_shell() {
+    assert_eq!(quote("a-b_c.d"), "a-b_c.d");
+    assert_eq!(quote("a'; rm -rf $HOME"), r"'a'\''; rm -rf $HOME'");
+    assert_eq!(quote(""), "''");
+}

@@ -1,0 +1,228 @@
+//! Which state is meant, which table it has, and how both are reached: from an address, from a directory, or from an
+//! audit's findings.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::super::failure::Failure;
+use super::super::progress::Line;
+use super::super::scan::could_not_walk;
+use super::Args;
+use crate::audit::expected::{Access, Expected, ExpectedState, TableRef};
+use crate::config::Config;
+use crate::repo::inventory::LockMode;
+use crate::repo::scan::{ScanOptions, scan};
+use crate::rules;
+use crate::unlock::decide::WhichLock;
+use crate::unlock::seen::State;
+
+/// One state whose lock shall go.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Target {
+    pub state: State,
+    pub access: Access,
+    pub table: Option<TableRef>,
+    pub lock: WhichLock,
+}
+
+/// Every target, in order.
+pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failure> {
+    if let (Some(file), Some(rule)) = (&args.from_audit, &args.rule) {
+        return from_audit(args, config, file, rule);
+    }
+    let Some(named) = &args.state else { return Ok(Vec::new()) };
+    let lock = match &args.id {
+        Some(id) => WhichLock::Id(id.clone()),
+        None => WhichLock::Unreadable,
+    };
+    let (state, found) = match address(named)? {
+        Some(state) => {
+            // A state that is named with its table needs no repository.
+            let found = if args.table.is_some() || args.no_table {
+                Vec::new()
+            } else {
+                let expected = expected(&args.within, args, config)?;
+                let index = expected.index();
+                index
+                    .at(&state.bucket, &state.state_path)
+                    .into_iter()
+                    .map(|(state, _)| state.clone())
+                    .collect()
+            };
+            (state, found)
+        }
+        None => of_directory(args, config, named)?,
+    };
+    let table = table(args, &state, &found)?;
+    let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
+    Ok(vec![Target { state, table, access, lock }])
+}
+
+/// `s3://BUCKET/STATE-PATH`; none for what is no address.
+fn address(named: &str) -> Result<Option<State>, Failure> {
+    let Some(rest) = named.strip_prefix("s3://") else { return Ok(None) };
+    let wrong = || {
+        Failure::new(format!("`{named}` is no state"))
+            .help("write it as s3://BUCKET/STATE-PATH, without `.tflock`")
+    };
+    let (bucket, path) = rest.split_once('/').ok_or_else(wrong)?;
+    if bucket.is_empty() || path.is_empty() {
+        return Err(wrong());
+    }
+    // People copy what they see in the bucket.
+    let path = path.strip_suffix(crate::audit::snapshot::LOCK_SUFFIX).unwrap_or(path);
+    Ok(Some(State { bucket: bucket.to_owned(), state_path: path.to_owned() }))
+}
+
+fn expected(paths: &[PathBuf], args: &Args, config: &Config) -> Result<Expected, Failure> {
+    let options = ScanOptions {
+        paths: paths.to_vec(),
+        exclude: config.shown_excludes(),
+        no_ignore: false,
+        threads: None,
+        engine: None,
+    };
+    let line = Line::new(args.yes);
+    let found = scan(&options, &line);
+    line.finish();
+    Ok(Expected::of(&found.map_err(|error| could_not_walk(&error))?))
+}
+
+/// The states of a directory: all of one place, else the user has to choose.
+fn of_directory(args: &Args, config: &Config, named: &str) -> Result<(State, Vec<ExpectedState>), Failure> {
+    let dir = Path::new(named);
+    if !dir.is_dir() {
+        return Err(Failure::new(format!("`{named}` is neither s3://BUCKET/STATE-PATH nor a directory"))
+            .help("write s3:// in front of the bucket, or name a root module's directory"));
+    }
+    let expected = expected(&[dir.to_owned()], args, config)?;
+    let shown = named.trim_end_matches('/');
+    let shown = shown.strip_prefix("./").unwrap_or(shown);
+    let states: Vec<ExpectedState> = expected
+        .states
+        .iter()
+        .filter(|state| state.root == shown || (shown.is_empty() && state.root == "."))
+        .filter(|state| args.bucket.as_ref().is_none_or(|bucket| *bucket == state.bucket))
+        .cloned()
+        .collect();
+    let Some(first) = states.first() else {
+        let why = expected.unplaced.iter().find(|unplaced| unplaced.root == shown);
+        let why =
+            why.map_or_else(|| "no S3 backend was found there".to_owned(), |unplaced| unplaced.why.clone());
+        return Err(Failure::new(format!("which state `{named}` has is not known: {why}"))
+            .help("name the state itself: lockshift unlock s3://BUCKET/STATE-PATH"));
+    };
+    if let Some(other) =
+        states.iter().find(|state| (&state.bucket, &state.key) != (&first.bucket, &first.key))
+    {
+        return Err(Failure::new(format!(
+            "`{named}` has several states: s3://{}/{} and s3://{}/{}",
+            first.bucket, first.key, other.bucket, other.key
+        ))
+        .help("choose with --bucket, or name the state itself: lockshift unlock s3://BUCKET/STATE-PATH"));
+    }
+    let state = State { bucket: first.bucket.clone(), state_path: first.path_of(&args.workspace) };
+    Ok((state, states))
+}
+
+/// The table that holds the state's other lock. Never guessed: a lock that is left in a table that nobody looked at
+/// stops the next run.
+fn table(args: &Args, state: &State, found: &[ExpectedState]) -> Result<Option<TableRef>, Failure> {
+    if args.no_table {
+        return Ok(None);
+    }
+    if let Some(table) = &args.table {
+        let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
+        return Ok(Some(TableRef::of(table, &access)));
+    }
+    if found.is_empty() {
+        return Err(Failure::new(format!("whether {state} has a lock table is not known"))
+            .help("name it with --table, say --no-table, or name the repository with --in PATH"));
+    }
+    if let Some(unknown) = found.iter().find(|found| found.mode == LockMode::Unknown) {
+        return Err(Failure::new(format!("how {} locks {state} is not known", unknown.root))
+            .help("name the table with --table, or say --no-table"));
+    }
+    let mut tables: Vec<TableRef> = found.iter().filter_map(ExpectedState::table_ref).collect();
+    tables.sort();
+    tables.dedup();
+    match tables.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        [one, other, ..] => Err(Failure::new(format!(
+            "the repository names several tables for {state}: `{}` and `{}`",
+            one.name, other.name
+        ))
+        .help("choose with --table")),
+    }
+}
+
+#[derive(Deserialize)]
+struct AuditJson {
+    findings: Vec<FindingJson>,
+}
+
+#[derive(Deserialize)]
+struct FindingJson {
+    rule: String,
+    subject: String,
+    #[serde(default)]
+    ignored: Option<String>,
+    #[serde(default)]
+    locks: Option<LocksJson>,
+}
+
+#[derive(Deserialize, Default)]
+struct LocksJson {
+    s3: Option<LockJson>,
+    dynamodb: Option<LockJson>,
+}
+
+#[derive(Deserialize)]
+struct LockJson {
+    id: Option<String>,
+    table: Option<String>,
+}
+
+/// The locks of an audit's findings. What the audit says of them is not believed: each is read and judged again.
+fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<Vec<Target>, Failure> {
+    if rules::find(rule).is_none() {
+        let failure = Failure::new(format!("there is no rule `{rule}`"));
+        return Err(match rules::suggest(rule) {
+            Some(near) => failure.help(format!("did you mean `{near}`?")),
+            None => failure.help("`lockshift explain` lists all rules"),
+        });
+    }
+    let text = std::fs::read(file)
+        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
+    let audit: AuditJson = serde_json::from_slice(&text).map_err(|error| {
+        Failure::new(format!("{} is no audit: {error}", file.display()))
+            .help("make one: lockshift audit --format json --output audit.json")
+    })?;
+    let expected = if args.within.is_empty() { None } else { Some(expected(&args.within, args, config)?) };
+    let index = expected.as_ref().map(Expected::index);
+    let mut targets: Vec<Target> = Vec::new();
+    for finding in audit.findings.iter().filter(|finding| finding.rule == rule && finding.ignored.is_none()) {
+        let (Some(state), Some(locks)) = (address(&finding.subject)?, &finding.locks) else { continue };
+        let sides = [locks.s3.as_ref(), locks.dynamodb.as_ref()];
+        let id = sides.iter().flatten().find_map(|lock| lock.id.clone());
+        let found: Vec<ExpectedState> = index
+            .iter()
+            .flat_map(|index| index.at(&state.bucket, &state.state_path))
+            .map(|(state, _)| state.clone())
+            .collect();
+        let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
+        let named = sides.iter().flatten().find_map(|lock| lock.table.clone()).or_else(|| args.table.clone());
+        let table = match named {
+            Some(name) => Some(TableRef::of(&name, &access)),
+            None => table(args, &state, &found)?,
+        };
+        let lock = id.map_or(WhichLock::Unreadable, WhichLock::Id);
+        let target = Target { state, access, table, lock };
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    Ok(targets)
+}

@@ -1,0 +1,295 @@
+//! Against doubles that fail: nothing is lost but what failed, and that is said.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lockshift::audit::lock_info::LockBody;
+use lockshift::audit::snapshot::Read;
+use lockshift::moment::Moment;
+use lockshift::repo::inventory::LockMode;
+
+use super::support::double::{Double, Reply, Request};
+use super::support::isolated;
+use super::support::listing::{lock_document, objects};
+use super::*;
+
+/// The first so many requests of a kind fail, the others don't.
+fn first(count: usize, which: fn(&Request) -> bool, reply: Reply) -> impl Fn(&Request) -> Option<Reply> {
+    let seen = AtomicUsize::new(0);
+    move |request| (which(request) && seen.fetch_add(1, Ordering::SeqCst) < count).then(|| reply.clone())
+}
+
+fn always(which: fn(&Request) -> bool, reply: Reply) -> impl Fn(&Request) -> Option<Reply> {
+    first(usize::MAX, which, reply)
+}
+
+/// One lock on `k`, beside its state.
+fn one_lock(request: &Request) -> Option<Reply> {
+    match (request.lists(), request.key()) {
+        (true, _) => Some(objects(&["k".to_owned(), "k.tflock".to_owned()], request)),
+        (_, "k.tflock") => Some(Reply::ok(lock_document("id-1", "b/k"))),
+        _ => None,
+    }
+}
+
+fn versioned(request: &Request) -> Option<Reply> {
+    let on = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    request.parameter("versioning").is_some().then(|| Reply::ok(on))
+}
+
+#[test]
+fn throttling_is_survived_and_counted() {
+    if !isolated() {
+        return;
+    }
+    let s3 = first(2, Request::lists, Reply::error(503, "SlowDown"));
+    let throttled = Reply::dynamodb_error("ProvisionedThroughputExceededException");
+    let dynamodb = first(1, |request| request.target() == "Scan", throttled);
+    let double =
+        Double::start(move |request| s3(request).or_else(|| dynamodb(request)).or_else(|| one_lock(request)));
+    let snapshot = read(&named(&["b"], &["locks"]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), []);
+    assert!(bucket(&snapshot, "b").complete && table(&snapshot, "locks").complete);
+    assert_eq!(bucket(&snapshot, "b").locks.len(), 1);
+    assert_eq!((snapshot.stats.requests["ListObjectsV2"], snapshot.stats.requests["Scan"]), (3, 2));
+    assert_eq!((snapshot.stats.retries, snapshot.stats.pages), (3, 2));
+    assert_eq!(snapshot.taken_at, Moment::parse("2026-11-30T12:00:00Z").unwrap(), "the server's clock");
+}
+
+#[test]
+fn a_server_that_keeps_failing_hides_locks() {
+    if !isolated() {
+        return;
+    }
+    let broken = always(Request::lists, Reply::error(500, "InternalError"));
+    let scan = always(|request| request.target() == "Scan", Reply::Cut);
+    let double = Double::start(move |request| broken(request).or_else(|| scan(request)));
+    let snapshot = read(&named(&["b"], &["locks"]), &options(&double.url()));
+    let arn = "arn:aws:dynamodb:us-east-1:111122223333:table/locks";
+    assert_eq!(unread(&snapshot), [(arn, "Scan", None, true), ("s3://b", "ListObjectsV2", None, true)]);
+    assert_eq!(snapshot.unread[1].reason, "InternalError: made by the test");
+    assert!(!snapshot.unread[0].reason.is_empty());
+    assert!(!bucket(&snapshot, "b").complete && !table(&snapshot, "locks").complete);
+    assert_eq!(snapshot.stats.requests["ListObjectsV2"], 3, "as many attempts as allowed");
+}
+
+#[test]
+fn a_connection_that_is_cut_within_a_page_is_tried_again() {
+    if !isolated() {
+        return;
+    }
+    let cut = first(1, Request::lists, Reply::CutWithin(b"<ListBucketResult>".to_vec()));
+    let double = Double::start(move |request| cut(request).or_else(|| one_lock(request)));
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), []);
+    assert_eq!(bucket(&snapshot, "b").locks.len(), 1);
+}
+
+#[test]
+fn nobody_there_is_said_once() {
+    if !isolated() {
+        return;
+    }
+    let double = Double::start(always(|_| true, Reply::Cut));
+    let snapshot = read(&named(&["b"], &["locks"]), &options(&double.url()));
+    assert_eq!(
+        unread(&snapshot),
+        [
+            ("dynamodb://us-east-1/locks", "DescribeTable", None, true),
+            ("s3://b", "GetBucketVersioning", None, true)
+        ]
+    );
+    assert_eq!(snapshot.stats.requests.len(), 2, "nothing else was asked");
+}
+
+#[test]
+fn pages_that_lead_nowhere_end_the_listing_and_not_the_audit() {
+    if !isolated() {
+        return;
+    }
+    let pages = [
+        ("half", "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
+        (
+            "circle",
+            "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken></ListBucketResult>",
+        ),
+        (
+            "disorder",
+            "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>b</Key><LastModified>2026-11-30T11:00:00Z</LastModified><Size>1</Size></Contents><Contents><Key>a</Key><LastModified>2026-11-30T11:00:00Z</LastModified><Size>1</Size></Contents></ListBucketResult>",
+        ),
+    ];
+    let double = Double::start(move |request| {
+        let (_, page) = pages.iter().find(|(bucket, _)| *bucket == request.bucket())?;
+        request.lists().then(|| Reply::ok(*page))
+    });
+    let snapshot = read(&named(&["circle", "disorder", "half", "whole"], &[]), &options(&double.url()));
+    let lines: Vec<(&str, &str)> = snapshot
+        .unread
+        .iter()
+        .map(|unread| (unread.resource.as_str(), unread.reason.split(':').next().unwrap()))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            ("s3://circle", "the listing does not end"),
+            ("s3://disorder", "the listing is not in order, or goes round in circles"),
+            ("s3://half", "the page is cut off"),
+        ]
+    );
+    let complete: Vec<bool> = snapshot.buckets.iter().map(|bucket| bucket.complete).collect();
+    assert_eq!(complete, [false, false, false, true]);
+}
+
+#[test]
+fn credentials_that_expire_on_the_way_leave_what_was_read() {
+    if !isolated() {
+        return;
+    }
+    let pages = AtomicUsize::new(0);
+    let keys: Vec<String> = (0..1500).map(|n| format!("a{n:04}.tflock")).collect();
+    let double = Double::start(move |request| match request.lists() {
+        true if pages.fetch_add(1, Ordering::SeqCst) == 0 => Some(objects(&keys, request)),
+        true => Some(Reply::error(400, "ExpiredToken")),
+        false => request.key().ends_with(".tflock").then(|| Reply::error(400, "ExpiredToken")),
+    });
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    let seen = bucket(&snapshot, "b");
+    assert!(!seen.complete);
+    assert_eq!(seen.locks.len(), 1000, "the first page's");
+    let expired =
+        |body: &LockBody| matches!(body, LockBody::Unread { why } if why.starts_with("ExpiredToken"));
+    assert!(seen.locks.iter().all(|lock| expired(&lock.body)));
+    let listing = snapshot.unread.iter().find(|unread| unread.operation == "ListObjectsV2").unwrap();
+    assert_eq!((listing.resource.as_str(), listing.missing_action.as_deref()), ("s3://b", None));
+    assert!(snapshot.unread.iter().all(|unread| unread.hides_locks && unread.missing_action.is_none()));
+}
+
+#[test]
+fn one_of_three_buckets_is_forbidden() {
+    if !isolated() {
+        return;
+    }
+    let forbidden = |request: &Request| request.bucket() == "forbidden" && !request.lists_versions();
+    let double = Double::start(move |request| {
+        forbidden(request).then(|| Reply::error(403, "AccessDenied")).or_else(|| {
+            let refused = request.bucket() == "forbidden";
+            if refused { Some(Reply::error(403, "AccessDenied")) } else { one_lock(request) }
+        })
+    });
+    let snapshot = read(&named(&["first", "forbidden", "third"], &[]), &options(&double.url()));
+    for name in ["first", "third"] {
+        let seen = bucket(&snapshot, name);
+        assert!(seen.complete && seen.lock("k").unwrap().body.lock().is_some(), "{name}");
+    }
+    let seen = bucket(&snapshot, "forbidden");
+    assert!(!seen.complete && seen.locks.is_empty());
+    let line = |operation, action, hides| ("s3://forbidden", operation, Some(action), hides);
+    assert_eq!(
+        unread(&snapshot),
+        [
+            line("GetBucketEncryption", "s3:GetEncryptionConfiguration", false),
+            line("GetBucketLifecycleConfiguration", "s3:GetLifecycleConfiguration", false),
+            line("GetBucketOwnershipControls", "s3:GetBucketOwnershipControls", false),
+            line("GetBucketPolicy", "s3:GetBucketPolicy", false),
+            line("GetBucketReplication", "s3:GetReplicationConfiguration", false),
+            line("GetBucketVersioning", "s3:GetBucketVersioning", false),
+            line("GetObjectLockConfiguration", "s3:GetBucketObjectLockConfiguration", false),
+            line("GetPublicAccessBlock", "s3:GetBucketPublicAccessBlock", false),
+            line("ListObjectVersions", "s3:ListBucketVersions", false),
+            line("ListObjectsV2", "s3:ListBucket", true),
+        ]
+    );
+}
+
+#[test]
+fn locks_are_seen_though_versions_are_refused() {
+    if !isolated() {
+        return;
+    }
+    let refused = always(Request::lists_versions, Reply::error(403, "AccessDenied"));
+    let double = Double::start(move |request| {
+        refused(request).or_else(|| versioned(request)).or_else(|| one_lock(request))
+    });
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), [("s3://b", "ListObjectVersions", Some("s3:ListBucketVersions"), false)]);
+    let seen = bucket(&snapshot, "b");
+    assert!(seen.complete && seen.lock("k").is_some());
+    assert_eq!(seen.history_from, Some(snapshot.taken_at), "nothing of the past is known");
+}
+
+#[test]
+fn rules_that_can_t_be_read_leave_no_proof_from_versions() {
+    if !isolated() {
+        return;
+    }
+    let lifecycle = |request: &Request| request.parameter("lifecycle").is_some();
+    let refused = always(lifecycle, Reply::error(403, "AccessDenied"));
+    let double = Double::start(move |request| refused(request).or_else(|| versioned(request)));
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    let seen = bucket(&snapshot, "b");
+    assert!(seen.complete && matches!(seen.lifecycle, Read::Failed(_)));
+    assert_eq!(seen.history_from, Some(snapshot.taken_at));
+}
+
+#[test]
+fn the_region_that_the_store_names_is_asked() {
+    if !isolated() {
+        return;
+    }
+    let double = Double::start(|request| {
+        let signed_for = request.header("authorization").unwrap_or_default();
+        if signed_for.contains("/eu-west-1/s3/") {
+            return one_lock(request);
+        }
+        let region = vec![("x-amz-bucket-region".to_owned(), "eu-west-1".to_owned())];
+        Some(Reply::Http(301, region, b"<Error><Code>PermanentRedirect</Code></Error>".to_vec()))
+    });
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), []);
+    let seen = bucket(&snapshot, "b");
+    assert_eq!((seen.region.as_deref(), seen.locks.len()), (Some("eu-west-1"), 1));
+    assert_eq!(snapshot.stats.requests["GetBucketVersioning"], 2);
+}
+
+#[test]
+fn what_is_too_large_to_be_a_lock_is_never_downloaded() {
+    if !isolated() {
+        return;
+    }
+    let page = "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k.tflock</Key><LastModified>2026-11-30T11:00:00Z</LastModified><Size>10737418240</Size></Contents></ListBucketResult>";
+    let double = Double::start(always(Request::lists, Reply::ok(page)));
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    let lock = &bucket(&snapshot, "b").locks[0];
+    assert_eq!(lock.size, 10_737_418_240);
+    assert!(
+        matches!(&lock.body, LockBody::Foreign { why, text: None } if why.starts_with("10737418240 bytes"))
+    );
+    assert!(double.seen().iter().all(|request| request.key().is_empty()), "nothing was read");
+}
+
+#[test]
+fn a_lock_that_can_t_be_read_is_still_a_lock() {
+    if !isolated() {
+        return;
+    }
+    let refused = always(|request| request.key() == "k.tflock", Reply::error(403, "AccessDenied"));
+    let double = Double::start(move |request| refused(request).or_else(|| one_lock(request)));
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), [("s3://b/k.tflock", "GetObject", Some("s3:GetObject"), true)]);
+    let lock = bucket(&snapshot, "b").lock("k").unwrap();
+    assert!(matches!(&lock.body, LockBody::Unread { why } if why.starts_with("AccessDenied")));
+}
+
+#[test]
+fn a_role_with_an_external_id_is_not_taken_without_it() {
+    if !isolated() {
+        return;
+    }
+    let double = Double::start(|_| None);
+    let mut expected = states(vec![state("b", "k", LockMode::Lockfile, None)]);
+    expected.states[0].access.role_arn = Some("arn:aws:iam::111122223333:role/state".into());
+    expected.states[0].access.wants_external_id = true;
+    let snapshot = read(&expected, &options(&double.url()));
+    assert_eq!(unread(&snapshot), [("s3://b", "AssumeRole", None, true)]);
+    assert!(snapshot.unread[0].reason.contains("LOCKSHIFT_EXTERNAL_ID"));
+    assert!(double.seen().is_empty());
+}
