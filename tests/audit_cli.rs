@@ -349,7 +349,7 @@ fn the_auditor_s_role_only_reads() {
     }
 }
 
-/// Needs judging.
+/// What needs judging.
 mod judged {
     use super::*;
 
@@ -361,7 +361,6 @@ mod judged {
     }
 
     #[test]
-    #[ignore = "needs judging"]
     fn the_fixture_holds_what_it_is_meant_to_show() {
         let said = fixture(&["--format", "json"]);
         assert_eq!(said.code, 1, "{}", said.stderr);
@@ -398,7 +397,6 @@ mod judged {
     }
 
     #[test]
-    #[ignore = "needs judging"]
     fn clean_is_0_and_a_setting_that_was_not_read_is_3() {
         let clean = bucket("b", &json!({ "states": [state()] }));
         let dir = tree(&[("main.tf", MODULE)]);
@@ -427,7 +425,6 @@ mod judged {
     }
 
     #[test]
-    #[ignore = "needs judging"]
     fn stale_after_comes_from_the_flag_then_the_file_then_two_hours() {
         let held =
             bucket("b", &json!({ "states": [state()], "locks": [lock("2026-11-30T09:00:00Z", "a@b")] }));
@@ -444,7 +441,6 @@ mod judged {
     }
 
     #[test]
-    #[ignore = "needs judging"]
     fn an_ignore_and_a_baseline_accept_what_is_known_and_nothing_else() {
         let held = |created: &str| {
             let locks = json!({ "states": [state()], "locks": [lock(created, "a@b")] });
@@ -478,7 +474,6 @@ mod judged {
     }
 
     #[test]
-    #[ignore = "needs judging"]
     fn what_a_client_wrote_drives_neither_a_terminal_nor_a_runner() {
         let who = "x\u{1b}[2J\n::error::gotcha\u{202e}<script>|`@team";
         let held = bucket("b", &json!({ "states": [state()], "locks": [lock("2026-11-30T02:00:00Z", who)] }));
