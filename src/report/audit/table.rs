@@ -37,6 +37,7 @@ pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
     let palette = Palette { colour: options.colour };
     let mut parts = vec![findings(report, palette, options)];
     parts.push(table_sections::unread(report, palette));
+    parts.push(table_sections::probes(report, palette, options.quiet));
     if !options.quiet {
         parts.push(table_sections::held(report, palette));
         parts.push(table_sections::outside(report, palette));
@@ -185,6 +186,19 @@ mod tests {
         let out = shown(&sample::audit(), AuditTableOptions { quiet: true, ..Default::default() });
         assert!(!out.contains("Accepted") && !out.contains("Written outside"), "{out}");
         assert!(out.contains("Could not be read") && out.contains("stale-lock"), "{out}");
+    }
+
+    #[test]
+    fn a_store_that_does_not_lock_is_said_even_when_quiet() {
+        let mut audit = sample::audit();
+        let quiet = AuditTableOptions { quiet: true, ..Default::default() };
+        assert!(!shown(&audit, quiet).contains("Probed stores"));
+        audit.probes[0].honoured = false;
+        audit.probes[0].verdict = crate::audit::snapshot::ProbeVerdict::Ignored;
+        assert!(
+            shown(&audit, quiet)
+                .contains("s3://acme-tfstate: a second lock overwrites the first: LOCKS DO NOT")
+        );
     }
 
     #[test]
