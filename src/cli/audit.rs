@@ -1,7 +1,6 @@
 //! `lockshift audit`: what DynamoDB and S3 really hold. Joins scanning, reading, judging and reporting.
 
 mod input;
-mod join;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -12,14 +11,19 @@ use super::Outcome;
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::output::{self, Terminal};
+use super::reach::Reach;
 use super::scan::{load_config, rule_texts};
 use crate::audit::accept::{Baseline, accept};
+use crate::audit::expected::{Access, ExpectedState, TableRef};
+use crate::audit::judge::{JudgeOptions, judge};
 use crate::audit::outcome::Audit;
-use crate::config::{Date, duration};
+use crate::audit::retire::{Verdict, retire as retirement};
+use crate::audit::snapshot::Snapshot;
+use crate::config::{Config, Date, duration};
 use crate::moment::Moment;
-use crate::repo::setting::without_credentials;
 use crate::report::audit::table::AuditTableOptions;
 use crate::report::audit::{self as report, AuditReport};
+use input::World;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -34,9 +38,6 @@ Examples:
   lockshift audit --save-snapshot monday.json --format json --output audit.json
   lockshift audit . --snapshot monday.json --baseline audit.json
   lockshift audit --s3-export acme-tfstate=versions.json --dynamodb-export acme-locks=items.json --lock-bodies locks";
-
-/// From what age on a lock is stale when nobody says otherwise.
-const STALE_AFTER: Duration = Duration::from_secs(2 * 3600);
 
 /// Compare what DynamoDB and S3 hold with what the repositories say
 ///
@@ -82,23 +83,24 @@ pub(super) struct Args {
     #[arg(long, help_heading = "What to read")]
     read_states: bool,
 
-    /// Profile of the shared AWS configuration, for everything.
-    #[arg(long, value_name = "NAME", help_heading = "How to reach it")]
-    profile: Option<String>,
-    /// Role to assume, for everything.
-    #[arg(long, value_name = "ARN", help_heading = "How to reach it")]
-    role_arn: Option<String>,
-    /// External ID for assuming roles. It is never taken from a repository.
-    #[arg(long, value_name = "ID", help_heading = "How to reach it")]
-    external_id: Option<String>,
-    /// Region, for everything.
-    #[arg(long, value_name = "REGION", help_heading = "How to reach it")]
-    region: Option<String>,
-    /// Endpoint of both services, for a store that is not AWS.
-    #[arg(long, value_name = "URL", help_heading = "How to reach it")]
-    endpoint_url: Option<String>,
+    /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
+    #[arg(long, help_heading = "What to read")]
+    iam: bool,
+    /// Ask each store whether it honours the conditions that locks depend on. Writes one small object of its own below
+    /// --probe-prefix, and removes it again: the only part of an audit that writes.
+    #[arg(long, help_heading = "What to read", conflicts_with_all = ["snapshot", "dynamodb_export", "s3_export"])]
+    probe: bool,
+    /// Where --probe writes.
+    #[arg(long, value_name = "PREFIX", default_value = crate::audit::collect::probe::PREFIX, help_heading = "What to read")]
+    probe_prefix: String,
+    /// May this lock table be deleted? Says what speaks for it and against it, and deletes nothing.
+    #[arg(long, value_name = "TABLE", help_heading = "What to read")]
+    retire: Option<String>,
+
+    #[command(flatten)]
+    reach: Reach,
     /// Requests at one time.
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "How to reach it")]
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "How stores are reached")]
     concurrency: u16,
 
     /// How far back every write must lie inside an S3 lock.
@@ -173,10 +175,6 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         return Err(Failure::new("--prefix needs a bucket to which it belongs")
             .help("add `--bucket BUCKET`, or leave --prefix away: the repository says which keys matter"));
     }
-    if args.endpoint_url.as_ref().is_some_and(|url| without_credentials(url.clone()) != *url) {
-        return Err(Failure::new("--endpoint-url holds credentials")
-            .help("name a --profile or a --role-arn instead: an endpoint is kept in snapshots"));
-    }
     let config = load_config(args.config.as_deref())?;
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let (snapshot, world) = input::read(args, &config)?;
@@ -184,14 +182,52 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         let json = report::json::snapshot(&snapshot).map_err(|error| unwritten(&error.to_string()))?;
         output::write(&json, Some(file))?;
     }
-    let stale_after = args.stale_after.or(config.stale_after).unwrap_or(STALE_AFTER);
-    let mut audit = join::judge(&snapshot, &world.expected, stale_after, args.window);
-    audit.unread.extend(world.unread);
+    let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
+    let options = JudgeOptions { stale_after, window: args.window };
+    let mut audit = judge(&snapshot, &world.expected, &options);
+    audit.unread.extend(world.unread.iter().cloned());
     audit.unread.sort();
     audit.unread.dedup();
     accept(&mut audit, &config, baseline.as_ref(), Date::of(SystemTime::now()));
+    if let Some(table) = &args.retire {
+        let table = table_ref(args, &config, table, &world);
+        return retire(args, &table, &snapshot, &world, terminal);
+    }
     say(args, &audit, terminal)?;
     Ok(outcome(&audit, &args.fail_on))
+}
+
+/// The table that `--retire` names: reached as the backends that name it are, else as the flags say.
+fn table_ref(args: &Args, config: &Config, named: &str, world: &World) -> TableRef {
+    let flags = args.reach.options(config).access(None, &Access::default());
+    let own = TableRef::of(named, &flags);
+    let of_states = world.expected.states.iter().filter_map(ExpectedState::table_ref);
+    of_states.into_iter().find(|table| table.name == own.name).unwrap_or(own)
+}
+
+/// `--retire`: the evidence for and against one table instead of the audit's own report.
+fn retire(
+    args: &Args,
+    table: &TableRef,
+    snapshot: &Snapshot,
+    world: &World,
+    terminal: Terminal,
+) -> Result<Outcome, Failure> {
+    let judged = retirement(table, world.inventory.as_ref(), snapshot);
+    let text = match args.format {
+        Format::Table => report::retire::table(&judged, terminal.colour_stdout && args.output.is_none()),
+        Format::Json => report::retire::json(&judged).map_err(|error| unwritten(&error.to_string()))?,
+        _ => {
+            return Err(Failure::new("--retire is told as a table or as JSON")
+                .help("leave --format away, or say `--format json`"));
+        }
+    };
+    output::write(&text, args.output.as_deref())?;
+    Ok(match judged.verdict {
+        Verdict::Ready => Outcome::Clean,
+        Verdict::NotReady => Outcome::Findings,
+        Verdict::CantTell => Outcome::Unjudged,
+    })
 }
 
 /// The exit code's meaning: findings decide first; then nothing that was not read may pass for clean, be it a lock or a

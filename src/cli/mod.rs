@@ -16,6 +16,7 @@ mod unlock;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -123,6 +124,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// A number that no other run has: for keys that must not be anybody's.
+fn nonce() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    nanos ^ u64::from(std::process::id()).rotate_left(32)
 }
 
 /// The whole command line as clap knows it: help, completions and the man page come from this one table.

@@ -1,53 +1,64 @@
 //! How stores are reached: the flags that every command with a way to AWS shares.
 
-use std::collections::BTreeMap;
-
 use crate::audit::collect::{BucketAccess, CollectOptions};
-use crate::config::Config;
+use crate::config::{Bucket, Config};
+use crate::repo::setting::without_credentials;
 
 /// Flags that say how stores are reached. They win over `lockshift.toml`, and that over what the backends say.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "How stores are reached")]
 pub(super) struct Reach {
-    /// Named profile of the shared AWS configuration.
+    /// Profile of the shared AWS configuration, for everything.
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Role to assume. An external ID is taken from LOCKSHIFT_EXTERNAL_ID.
+    /// Role to assume, for everything. An external ID is taken from LOCKSHIFT_EXTERNAL_ID, never from a repository.
     #[arg(long, value_name = "ARN")]
     role_arn: Option<String>,
-    /// Region of buckets and tables.
+    /// Region, for everything.
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
-    /// Endpoint of S3 and DynamoDB, for a store that is not AWS.
-    #[arg(long, value_name = "URL")]
+    /// Endpoint of all services, for a store that is not AWS.
+    #[arg(long, value_name = "URL", value_parser = endpoint)]
     endpoint_url: Option<String>,
 }
 
+/// An endpoint is kept in snapshots and shown: it may hold no credentials.
+fn endpoint(url: &str) -> Result<String, String> {
+    if without_credentials(url.to_owned()) == url {
+        Ok(url.to_owned())
+    } else {
+        Err("it holds credentials; name a --profile or a --role-arn instead".to_owned())
+    }
+}
+
 impl Reach {
+    /// `--region`.
+    pub fn region(&self) -> Option<String> {
+        self.region.clone()
+    }
+
     /// Flags, configuration and environment together; everything else as by default.
     pub fn options(&self, config: &Config) -> CollectOptions {
-        let buckets: BTreeMap<String, BucketAccess> = config
-            .buckets
-            .iter()
-            .map(|(name, bucket)| {
-                let access = BucketAccess {
-                    profile: bucket.profile.clone(),
-                    role_arn: bucket.role_arn.clone(),
-                    region: bucket.region.clone(),
-                    endpoint: bucket.endpoint.clone(),
-                    ..BucketAccess::default()
-                };
-                (name.clone(), access)
-            })
-            .collect();
+        let buckets = config.buckets.iter().map(|(name, bucket)| (name.clone(), access(bucket)));
         CollectOptions {
             profile: self.profile.clone(),
             role_arn: self.role_arn.clone(),
             external_id: std::env::var("LOCKSHIFT_EXTERNAL_ID").ok().filter(|id| !id.is_empty()),
             region: self.region.clone(),
             endpoint_url: self.endpoint_url.clone(),
-            buckets,
+            buckets: buckets.collect(),
             ..CollectOptions::default()
         }
+    }
+}
+
+fn access(bucket: &Bucket) -> BucketAccess {
+    BucketAccess {
+        profile: bucket.profile.clone(),
+        role_arn: bucket.role_arn.clone(),
+        region: bucket.region.clone(),
+        endpoint: bucket.endpoint.clone(),
+        dynamodb_endpoint: bucket.dynamodb_endpoint.clone(),
+        path_style: bucket.path_style,
     }
 }

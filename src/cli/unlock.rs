@@ -5,15 +5,15 @@ mod target;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::Outcome;
 use super::failure::Failure;
 use super::output::{self, Terminal};
 use super::reach::Reach;
 use super::scan::load_config;
+use super::{Outcome, nonce};
 use crate::config::duration;
 use crate::report::unlock as report;
 use crate::unlock::decide::{Decision, Wanted, WhichLock, decide};
@@ -328,11 +328,4 @@ fn who() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let host = host.or_else(|| std::env::var("HOSTNAME").ok());
     format!("{}@{}", user.as_deref().unwrap_or("unknown"), host.as_deref().map_or("unknown", str::trim))
-}
-
-/// A number that no other run has: for the name of a key that does not exist.
-fn nonce() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let nanos = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-    nanos ^ u64::from(std::process::id()).rotate_left(32)
 }

@@ -158,6 +158,22 @@ impl Emulator {
         assert_eq!(status, 200, "{answer}");
     }
 
+    /// The version that is current.
+    pub fn newest_version(&self, bucket: &str, key: &str) -> String {
+        let path = format!("/{bucket}?versions&prefix={key}");
+        let (status, body) = self.request("GET", &path, &[authorization("s3")], b"");
+        assert_eq!(status, 200, "{body}");
+        let marked = body
+            .split("<Version>")
+            .find(|version| {
+                version.contains(&format!("<Key>{key}</Key>"))
+                    && version.contains("<IsLatest>true</IsLatest>")
+            })
+            .unwrap_or_else(|| panic!("no current version: {body}"));
+        let (_, rest) = marked.split_once("<VersionId>").expect("a version has an ID");
+        rest.split_once("</VersionId>").expect("the ID ends").0.to_owned()
+    }
+
     /// Switches versioning on.
     pub fn version_bucket(&self, bucket: &str) {
         let body = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";

@@ -51,6 +51,7 @@ pub struct RootModule {
     key: String,
     workspace: Option<String>,
     prefix: Option<String>,
+    user: Option<String>,
 }
 
 impl RootModule {
@@ -67,7 +68,7 @@ impl RootModule {
         let dir = top.join(name);
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join("hold.tf"), RESOURCE).unwrap();
-        let made = Self { top: None, dir, key: key.to_owned(), workspace: None, prefix: None };
+        let made = Self { top: None, dir, key: key.to_owned(), workspace: None, prefix: None, user: None };
         made.locks_with(mode);
         made
     }
@@ -77,6 +78,19 @@ impl RootModule {
         self.prefix = Some(prefix.to_owned());
         self.locks_with(mode);
         self
+    }
+
+    /// Its runs are this user's, as the lock's `Who` says.
+    pub fn run_by(mut self, user: &str) -> Self {
+        self.user = Some(user.to_owned());
+        self
+    }
+
+    /// The version that lock documents name.
+    pub fn terraform_version(&self, emulator: &Emulator) -> String {
+        let said = self.run(emulator, &["version", "-json"]);
+        let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+        said["terraform_version"].as_str().unwrap().to_owned()
     }
 
     /// Where it is.
@@ -119,7 +133,7 @@ impl RootModule {
     /// A terraform command in it, in its workspace.
     pub fn terraform(&self, emulator: &Emulator, arguments: &[&str]) -> Command {
         let mut command = super::terraform(&self.dir, emulator);
-        command.args(arguments);
+        command.args(arguments).envs(self.user.iter().map(|user| ("USER", user)));
         if let Some(workspace) = self.workspace.as_ref().filter(|_| arguments.first() != Some(&"init")) {
             command.env("TF_WORKSPACE", workspace);
         }

@@ -116,7 +116,11 @@ impl<'a> Clients<'a> {
         Ok((aws_sdk_dynamodb::Client::from_conf(dynamodb.build()), region))
     }
 
-    async fn config(&self, access: &Access) -> Result<SdkConfig, String> {
+    /// Credentials and region for a way in, without an endpoint of its own.
+    ///
+    /// # Errors
+    /// Why there can be none.
+    pub async fn config(&self, access: &Access) -> Result<SdkConfig, String> {
         let way = (access.profile.clone(), access.role_arn.clone(), access.region.clone());
         let mut made = self.made.lock().await;
         if let Some(config) = made.get(&way) {

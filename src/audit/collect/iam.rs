@@ -127,7 +127,7 @@ impl Parts {
         let mut joined: Vec<Principal> = principals
             .into_iter()
             .map(|Named { mut principal, attached, groups: of, boundary }| {
-                let mut add = |attached: &Attached, principal: &mut Principal| {
+                let add = |attached: &Attached, principal: &mut Principal| {
                     principal.policies.extend(attached.inline.iter().cloned());
                     for arn in &attached.managed {
                         match managed.get(arn) {

@@ -10,6 +10,7 @@ use std::time::Instant;
 use crate::audit::expected::Expected;
 use crate::audit::snapshot::{SCHEMA_VERSION, Snapshot};
 
+mod account;
 mod all;
 mod bodies;
 mod bucket;
@@ -121,10 +122,22 @@ async fn read(expected: &Expected, options: &CollectOptions, progress: &(dyn Fn(
     });
     let mut buckets = all(reads.collect()).await;
     let mut unread = second::look(&shared, &mut buckets, &mut tables).await;
+    let mut accounts = Vec::new();
+    if options.iam {
+        progress("reading identity policies");
+        let (read, failed) = account::accounts(&clients, options, expected).await;
+        accounts = read;
+        unread.extend(failed);
+    }
+    if let Some(days) = options.table_writes {
+        let now = clients.meter().now().unwrap_or_else(local_now);
+        account::table_writes(&clients, options, &mut tables, now, days).await;
+    }
     let mut snapshot = Snapshot {
         schema_version: SCHEMA_VERSION,
         taken_at: clients.meter().now().unwrap_or_else(local_now),
         stats: clients.meter().stats(),
+        accounts,
         ..Snapshot::default()
     };
     for bucket in buckets {

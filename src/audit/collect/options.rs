@@ -45,6 +45,10 @@ pub struct CollectOptions {
     pub settle: Option<Duration>,
     /// States may be read where only their body tells their MD5.
     pub read_states: bool,
+    /// Identity policies of the accounts that buckets are reached in are read, too.
+    pub iam: bool,
+    /// CloudWatch is asked for each table's writes in so many days; none for not at all.
+    pub table_writes: Option<u32>,
     /// Requests at one time, over all stores.
     pub concurrency: usize,
     /// Listers of one bucket and segments of one table scan, at most.
@@ -72,6 +76,8 @@ impl Default for CollectOptions {
             window: Duration::from_secs(14 * DAY),
             settle: Some(Duration::from_secs(10)),
             read_states: false,
+            iam: false,
+            table_writes: None,
             concurrency: 16,
             shards: 8,
             lock_history: 3,

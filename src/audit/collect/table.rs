@@ -30,6 +30,8 @@ pub(super) struct TableRead {
     pub client: Option<Client>,
     /// What requests name.
     pub ask: String,
+    /// The way in.
+    pub way: Access,
 }
 
 /// Reads all tables.
@@ -80,7 +82,7 @@ fn targets(expected: &Expected, options: &CollectOptions) -> BTreeSet<Target> {
 }
 
 /// `dynamodb://REGION/TABLE`, or its ARN.
-fn resource(snapshot: &TableSnapshot) -> String {
+pub(super) fn resource(snapshot: &TableSnapshot) -> String {
     let region = snapshot.region.as_deref().unwrap_or("unknown-region");
     snapshot.arn.clone().unwrap_or_else(|| format!("dynamodb://{region}/{}", snapshot.name))
 }
@@ -93,7 +95,13 @@ async fn described(clients: &Clients<'_>, target: &Target) -> TableRead {
         endpoint: table.endpoint.clone(),
         ..TableSnapshot::default()
     };
-    let mut read = TableRead { snapshot, unread: Vec::new(), client: None, ask: target.ask.clone() };
+    let mut read = TableRead {
+        snapshot,
+        unread: Vec::new(),
+        client: None,
+        ask: target.ask.clone(),
+        way: target.way.clone(),
+    };
     let client = match clients.dynamodb(&target.way, table.region.as_deref()).await {
         Ok((client, region)) => {
             read.snapshot.region = Some(region);

@@ -5,12 +5,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
-use super::join::{self, Reach};
 use super::{Args, Failure};
+use crate::audit::collect::probe::probe;
+use crate::audit::collect::{CollectOptions, collect};
 use crate::audit::expected::{Expected, Named};
 use crate::audit::import::{Export, Exports, import};
 use crate::audit::lock_info::MAX_BYTES;
 use crate::audit::snapshot::{SCHEMA_VERSION, Snapshot, Unread};
+use crate::cli::nonce;
 use crate::cli::progress::Line;
 use crate::cli::scan::{could_not_walk, has_configuration, is_empty};
 use crate::config::Config;
@@ -24,7 +26,12 @@ pub(super) struct World {
     pub expected: Expected,
     /// Files that could hide a backend.
     pub unread: Vec<Unread>,
+    /// What was scanned; none where everything was named by hand.
+    pub inventory: Option<Inventory>,
 }
+
+/// Days for which `--retire` asks who wrote to a table.
+const DAYS_OF_WRITES: u32 = 14;
 
 /// `NAME=FILE`. A bucket's name and a table's ARN hold no `=`.
 pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
@@ -45,12 +52,12 @@ pub(super) fn read(args: &Args, config: &Config) -> Result<(Snapshot, World), Fa
     let exports = !args.s3_export.is_empty() || !args.dynamodb_export.is_empty();
     let by_hand = saved.is_some() || exports || !args.bucket.is_empty() || !args.table.is_empty();
     let mut world = if args.paths.is_empty() && by_hand {
-        World { expected: Expected::default(), unread: Vec::new() }
+        World { expected: Expected::default(), unread: Vec::new(), inventory: None }
     } else {
         repository(args, config)?
     };
-    let reach = reach(args, config);
-    reach.apply(&mut world.expected);
+    let options = options(args, config);
+    options.apply(&mut world.expected);
     world.expected.named = named(args, saved.as_ref());
     let snapshot = match saved {
         Some(snapshot) => snapshot,
@@ -60,9 +67,13 @@ pub(super) fn read(args: &Args, config: &Config) -> Result<(Snapshot, World), Fa
                 return Err(nothing());
             }
             let line = Line::new(args.quiet);
-            let read = join::collect(&world.expected, &reach, &|text| line.say(text));
+            let read = collect(&world.expected, &options, &|text| line.say(text));
             line.finish();
-            read?
+            let mut read = read.map_err(|error| Failure::new(error.to_string()))?;
+            if args.probe {
+                probed(args, &world, &options, &mut read)?;
+            }
+            read
         }
     };
     if is_nothing(&world) && snapshot.buckets.is_empty() && snapshot.tables.is_empty() {
@@ -101,7 +112,8 @@ fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
     if is_empty(&inventory) && !has_configuration(&options)? {
         return Err(nothing());
     }
-    Ok(World { expected: Expected::of(&inventory), unread: unread(&inventory) })
+    let (expected, unread) = (Expected::of(&inventory), unread(&inventory));
+    Ok(World { expected, unread, inventory: Some(inventory) })
 }
 
 /// A file that could not be read may hold a backend that nobody looks for now.
@@ -124,6 +136,7 @@ fn named(args: &Args, saved: Option<&Snapshot>) -> Named {
         Named { buckets: args.bucket.clone(), tables: args.table.clone(), prefixes: args.prefix.clone() };
     named.buckets.extend(args.s3_export.iter().map(|(bucket, _)| bucket.clone()));
     named.tables.extend(args.dynamodb_export.iter().map(|(table, _)| table.clone()));
+    named.tables.extend(args.retire.iter().cloned());
     // With a repository it is the repository that says what should be there.
     if let Some(snapshot) = saved.filter(|_| args.paths.is_empty()) {
         named.buckets.extend(snapshot.buckets.iter().map(|bucket| bucket.name.clone()));
@@ -138,19 +151,32 @@ fn named(args: &Args, saved: Option<&Snapshot>) -> Named {
     named
 }
 
-fn reach(args: &Args, config: &Config) -> Reach {
-    Reach {
-        profile: args.profile.clone(),
-        role_arn: args.role_arn.clone(),
-        external_id: args.external_id.clone(),
-        region: args.region.clone(),
-        endpoint_url: args.endpoint_url.clone(),
-        buckets: config.buckets.clone(),
+fn options(args: &Args, config: &Config) -> CollectOptions {
+    CollectOptions {
         window: args.window,
         settle: (!args.settle.is_zero()).then_some(args.settle),
         read_states: args.read_states,
+        iam: args.iam,
+        table_writes: args.retire.is_some().then_some(DAYS_OF_WRITES),
         concurrency: usize::from(args.concurrency),
+        ..args.reach.options(config)
     }
+}
+
+/// Asks each store whether it honours conditions, and adds what it said.
+fn probed(
+    args: &Args,
+    world: &World,
+    options: &CollectOptions,
+    snapshot: &mut Snapshot,
+) -> Result<(), Failure> {
+    let nonce = nonce();
+    let probed = probe(&world.expected, options, &args.probe_prefix, nonce)
+        .map_err(|error| Failure::new(format!("threads for probing could not be started: {error}")))?;
+    snapshot.probes.extend(probed.probes);
+    snapshot.unread.extend(probed.unread);
+    snapshot.sort();
+    Ok(())
 }
 
 /// A snapshot from a file.
@@ -184,7 +210,7 @@ fn exported(args: &Args, expected: &Expected) -> Result<Snapshot, Failure> {
         tables: all(&args.dynamodb_export)?,
         buckets: all(&args.s3_export)?,
         prefixes: args.prefix.clone(),
-        region: args.region.clone(),
+        region: args.reach.region(),
         taken_at,
     };
     let body = |bucket: &str, key: &str| lock_body(args.lock_bodies.as_deref()?, bucket, key);

@@ -7,6 +7,7 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod prometheus;
+pub mod retire;
 pub mod sarif;
 mod subjects;
 pub mod summary;

@@ -1,0 +1,111 @@
+//! What lies beside the stores, and is read only when it is asked for: identity policies of the accounts that the
+//! buckets are reached in, and who still writes to a table.
+
+use std::collections::BTreeMap;
+
+use roxmltree::Document;
+
+use super::bucket::Target;
+use super::clients::Clients;
+use super::cloudwatch;
+use super::failure::Failure;
+use super::iam;
+use super::options::CollectOptions;
+use super::query::{CLOUDWATCH, Effort, IAM, Query, STS};
+use super::table::{TableRead, resource};
+use crate::audit::expected::Expected;
+use crate::audit::snapshot::{AccountSnapshot, Read, Unread};
+use crate::moment::Moment;
+
+/// STS and IAM are asked here when nothing names a region.
+const FIRST_REGION: &str = "us-east-1";
+
+fn effort(options: &CollectOptions) -> Effort {
+    Effort { attempts: options.max_attempts, timeout: options.timeout, backoff: options.backoff }
+}
+
+/// Each account once, however many ways lead there.
+pub(super) async fn accounts(
+    clients: &Clients<'_>,
+    options: &CollectOptions,
+    expected: &Expected,
+) -> (Vec<AccountSnapshot>, Vec<Unread>) {
+    let mut accounts: BTreeMap<String, AccountSnapshot> = BTreeMap::new();
+    let mut unread = Vec::new();
+    for way in Target::all(expected, options).iter().flat_map(|target| &target.ways) {
+        let config = match clients.config(way).await {
+            Ok(config) => config,
+            // The bucket itself could not be reached this way, and says so.
+            Err(_) => continue,
+        };
+        let region = config.region().map_or(FIRST_REGION, |region| region.as_ref()).to_owned();
+        let endpoint = options.endpoint_url.as_deref();
+        let sts = Query::new(&config, STS, &region, endpoint, effort(options), clients.meter());
+        let account = match sts.call("GetCallerIdentity", &[]).await.and_then(|xml| account_of(&xml)) {
+            Ok(account) => account,
+            Err(failure) => {
+                unread.push(failure.unread("the caller's account", "GetCallerIdentity", false));
+                continue;
+            }
+        };
+        if accounts.get(&account).is_some_and(|known| known.complete) {
+            continue;
+        }
+        let iam = Query::new(&config, IAM, &region, endpoint, effort(options), clients.meter());
+        let (snapshot, failed) = iam::account(&iam, &account).await;
+        unread.extend(failed);
+        accounts.insert(account, snapshot);
+    }
+    // Another way into the same account may have shown all of it.
+    unread.retain(|line| {
+        let of = line.resource.split(':').nth(4).and_then(|account| accounts.get(account));
+        !of.is_some_and(|account| account.complete)
+    });
+    (accounts.into_values().collect(), unread)
+}
+
+/// `<GetCallerIdentityResult>…<Account>111122223333</Account>`
+fn account_of(xml: &str) -> Result<String, Failure> {
+    let document = Document::parse(xml).map_err(|error| Failure::own(format!("no XML: {error}")))?;
+    let account = document.descendants().find(|node| node.tag_name().name() == "Account");
+    let account = account.and_then(|node| node.text()).map(str::to_owned);
+    account.ok_or_else(|| Failure::own("the answer names no account"))
+}
+
+/// Asks CloudWatch who wrote to each table in the last days.
+pub(super) async fn table_writes(
+    clients: &Clients<'_>,
+    options: &CollectOptions,
+    tables: &mut [TableRead],
+    now: Moment,
+    days: u32,
+) {
+    for table in tables.iter_mut().filter(|table| table.client.is_some()) {
+        let Ok(config) = clients.config(&table.way).await else { continue };
+        let Some(region) = table.snapshot.region.clone() else { continue };
+        let endpoint = table.snapshot.endpoint.clone();
+        let query =
+            Query::new(&config, CLOUDWATCH, &region, endpoint.as_deref(), effort(options), clients.meter());
+        match cloudwatch::writes(&query, &table.snapshot.name, now, days).await {
+            Ok(writes) => table.snapshot.writes_per_day = Read::Known(writes),
+            Err(failure) => {
+                let line = failure.unread(&resource(&table.snapshot), "GetMetricStatistics", false);
+                table.snapshot.writes_per_day = Read::Failed(failure.reason);
+                table.unread.push(line);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caller_s_account() {
+        let xml = "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:sts::1:x</Arn>\
+                   <Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>";
+        assert_eq!(account_of(xml).unwrap(), "111122223333");
+        assert_eq!(account_of("<x/>").unwrap_err().reason, "the answer names no account");
+    }
+}
