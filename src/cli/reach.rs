@@ -1,5 +1,11 @@
 //! How stores are reached: the flags that every command with a way to AWS shares.
 
+use std::ffi::OsStr;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+
 use crate::audit::collect::{BucketAccess, CollectOptions};
 use crate::config::{Bucket, Config};
 use crate::repo::setting::without_credentials;
@@ -18,16 +24,26 @@ pub(super) struct Reach {
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
     /// Endpoint of all services, for a store that is not AWS.
-    #[arg(long, value_name = "URL", value_parser = endpoint)]
+    #[arg(long, value_name = "URL", value_parser = Endpoint)]
     endpoint_url: Option<String>,
 }
 
-/// An endpoint is kept in snapshots and shown: it may hold no credentials.
-fn endpoint(url: &str) -> Result<String, String> {
-    if without_credentials(url.to_owned()) == url {
-        Ok(url.to_owned())
-    } else {
-        Err("it holds credentials; name a --profile or a --role-arn instead".to_owned())
+/// Reads an endpoint. It is kept in snapshots and shown, so it may hold no credentials; clap's own error would show
+/// them, too.
+#[derive(Debug, Clone)]
+struct Endpoint;
+
+impl TypedValueParser for Endpoint {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let refused = |message: &str| clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
+        let url = value.to_str().ok_or_else(|| refused("--endpoint-url is no text\n"))?;
+        if without_credentials(url.to_owned()) == url {
+            Ok(url.to_owned())
+        } else {
+            Err(refused("--endpoint-url holds credentials; name a --profile or a --role-arn instead\n"))
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use super::{Digests, Export, ImportError};
 use crate::audit::expected::{Expected, Index};
 use crate::audit::lock_info::LockBody;
 use crate::audit::snapshot::{
-    BucketSnapshot, LOCK_SUFFIX, LockInterval, LockObject, Md5, Read, Settled, Snapshot, StateHistory,
-    StateObject, StateWrite, Unread,
+    BucketSnapshot, LOCK_SUFFIX, LockInterval, LockObject, Md5, Read, Settled, Snapshot, StateObject,
+    StateWrite, Unread,
 };
 use crate::moment::Moment;
 
@@ -302,10 +302,8 @@ fn intervals(past: &[Past], from: Moment) -> Vec<LockInterval> {
 fn states(read: &mut BucketSnapshot, pasts: &BTreeMap<String, Vec<Past>>, keep: &Keep<'_>) {
     for (key, past) in pasts.iter().filter(|(key, _)| !key.ends_with(LOCK_SUFFIX)) {
         let told = keep.digests.get(&format!("{}/{key}", keep.bucket));
-        let is_locked = || {
-            let lock = format!("{key}{LOCK_SUFFIX}");
-            read.locks.iter().any(|held| held.key == lock) || read.history.contains_key(key)
-        };
+        // Locks were put in by key, so that they can be looked up.
+        let is_locked = || read.lock(key).is_some() || read.history.contains_key(key);
         if told.is_none() && !keep.index.knows(keep.bucket, key) && !is_locked() {
             read.other_objects += u64::from(current(past).is_some());
             continue;
@@ -318,7 +316,7 @@ fn states(read: &mut BucketSnapshot, pasts: &BTreeMap<String, Vec<Past>>, keep: 
             })
             .collect();
         if !writes.is_empty() {
-            read.history.entry(key.clone()).or_insert_with(StateHistory::default).writes = writes;
+            read.history.entry(key.clone()).or_default().writes = writes;
         }
         if let Some(entry) = current(past) {
             let etag = entry.etag.as_deref().map(|etag| etag.trim_matches('"').to_owned());

@@ -9,7 +9,7 @@ use crate::audit::outcome::{AuditFinding, LockRecord, StateReport};
 use crate::report::csv::guarded;
 
 /// The first row.
-const HEADER: [&str; 34] = [
+const HEADER: [&str; 35] = [
     "subject",
     "mode",
     "roots",
@@ -34,6 +34,7 @@ const HEADER: [&str; 34] = [
     "dynamodb_unreadable",
     "dynamodb_table",
     "digest",
+    "digest_reason",
     "coverage",
     "coverage_reason",
     "coverage_since",
@@ -47,7 +48,7 @@ const HEADER: [&str; 34] = [
 ];
 
 /// Columns that say something about a state.
-const STATE: usize = 29;
+const STATE: usize = 30;
 
 /// The report as CSV (RFC 4180, line breaks `\n`). What is absent or not known is empty.
 ///
@@ -116,6 +117,7 @@ fn of_state(state: &StateReport) -> Vec<String> {
     row.extend([
         state.locks.dynamodb.as_ref().and_then(|lock| lock.table.clone()).unwrap_or_default(),
         state.digest.verdict.clone(),
+        state.digest.reason.clone().unwrap_or_default(),
         coverage.verdict.clone(),
         coverage.reason.clone().unwrap_or_default(),
         coverage.since.map(|at| at.to_string()).unwrap_or_default(),

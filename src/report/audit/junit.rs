@@ -1,6 +1,8 @@
 //! `audit --format junit`: for CI servers that show tests. A state without findings is a test that passed, a finding a
 //! test of its own, and what was not read an error: a green bar never stands for what was not looked at.
 
+use std::collections::BTreeSet;
+
 use super::AuditReport;
 use super::wording::in_lines;
 use crate::audit::outcome::AuditFinding;
@@ -18,9 +20,10 @@ struct Case {
 pub fn render(report: &AuditReport<'_>, fails: &dyn Fn(&AuditFinding) -> bool) -> String {
     let audit = report.audit;
     let mut cases = Vec::new();
+    let found: BTreeSet<&str> = audit.findings.iter().map(|finding| finding.subject.as_str()).collect();
     for state in &audit.states {
         let subject = format!("s3://{}/{}", state.bucket, state.state_path);
-        if !audit.findings.iter().any(|finding| finding.subject == subject) {
+        if !found.contains(subject.as_str()) {
             cases.push(Case {
                 class: format!("s3://{}", state.bucket),
                 name: state.state_path.clone(),

@@ -1,6 +1,7 @@
 //! `audit --format markdown`: fit for a comment, an issue or a step summary. Nothing that a store says may become
 //! markup, a mention or a link here, and the whole stays below the length that a comment may have.
 
+use super::subjects::{Subject, groups, subjects};
 use super::wording::side_by_side;
 use super::{AuditReport, summary};
 use crate::audit::outcome::AuditFinding;
@@ -16,19 +17,21 @@ pub fn render(report: &AuditReport<'_>) -> String {
     for line in summary::lines(report) {
         out.push_str(&format!("- {}\n", plain(&line)));
     }
-    section(&mut out, "Could not be read", unread(report));
-    section(&mut out, "Findings", findings(report));
-    section(&mut out, "Written outside of an S3 lock", outside(report));
-    section(&mut out, "Accepted", accepted(report));
+    section(&mut out, "Could not be read", report.audit.unread.len(), unread(report));
+    section(&mut out, "Findings", report.open().count(), findings(report));
+    let writers = outside(report);
+    section(&mut out, "Written outside of an S3 lock", writers.len(), writers);
+    let accepted = accepted(report);
+    section(&mut out, "Accepted", accepted.len(), accepted);
     out
 }
 
 /// Blocks under a heading: written while they fit, counted when they do not.
-fn section(out: &mut String, title: &str, blocks: Vec<String>) {
+fn section(out: &mut String, title: &str, count: usize, blocks: Vec<String>) {
     if blocks.is_empty() {
         return;
     }
-    out.push_str(&format!("\n### {title} ({})\n\n", blocks.len()));
+    out.push_str(&format!("\n### {title} ({count})\n\n"));
     let all = blocks.len();
     for (n, block) in blocks.into_iter().enumerate() {
         // Characters are at most bytes, so this is on the safe side.
@@ -58,19 +61,36 @@ fn unread(report: &AuditReport<'_>) -> Vec<String> {
     report.audit.unread.iter().map(line).collect()
 }
 
+/// Subjects whose lock matters, then the rest by rule; of equal weight the former come first.
 fn findings(report: &AuditReport<'_>) -> Vec<String> {
-    SEVERITIES.into_iter().flat_map(|severity| report.of(severity)).map(finding).collect()
+    let subjects = subjects(report);
+    let groups = groups(report, &subjects);
+    let mut blocks = Vec::new();
+    for severity in SEVERITIES {
+        blocks.extend(subjects.iter().filter(|one| one.severity == severity).map(subject));
+        let by_rule = groups.iter().filter(|group| group.severity == severity);
+        blocks.extend(by_rule.flat_map(|group| &group.findings).map(|finding| {
+            let mut out = format!(
+                "- **{}** {} {}: {}\n",
+                severity.as_str(),
+                code(&finding.rule),
+                code(&finding.subject),
+                plain(&finding.message)
+            );
+            out.push_str(&advice(finding, "  "));
+            out.push_str(&lines(finding.commands.iter().map(|command| span(command))));
+            out.push_str(&lines(
+                finding.place.iter().map(|place| format!("configured in {}", code(&place.to_string()))),
+            ));
+            out
+        }));
+    }
+    blocks
 }
 
-fn finding(finding: &AuditFinding) -> String {
-    let mut out = format!(
-        "- **{}** {} {}: {}\n",
-        finding.severity.as_str(),
-        code(&finding.rule),
-        code(&finding.subject),
-        plain(&finding.message)
-    );
-    if let Some(locks) = &finding.locks {
+fn subject(subject: &Subject<'_>) -> String {
+    let mut out = format!("- **{}** {}\n", subject.severity.as_str(), code(subject.name));
+    if let Some(locks) = subject.locks {
         out.push_str("\n  | | S3 | DynamoDB |\n  |---|---|---|\n");
         let cell = |text: &str| if text.is_empty() { "-".to_owned() } else { code(text) };
         for (name, s3, dynamodb) in side_by_side(locks) {
@@ -78,18 +98,24 @@ fn finding(finding: &AuditFinding) -> String {
         }
         out.push('\n');
     }
-    for (name, text) in [("What happens", &finding.consequence), ("What to do", &finding.help)] {
-        if let Some(text) = text {
-            out.push_str(&format!("  - {name}: {}\n", plain(text)));
-        }
+    for finding in &subject.findings {
+        let rule = code(&finding.rule);
+        out.push_str(&format!("  - {} {rule}: {}\n", finding.severity.as_str(), plain(&finding.message)));
+        out.push_str(&advice(finding, "    "));
     }
-    for command in &finding.commands {
-        out.push_str(&format!("  - {}\n", span(command)));
-    }
-    if let Some(place) = &finding.place {
-        out.push_str(&format!("  - configured in {}\n", code(&place.to_string())));
-    }
+    out.push_str(&lines(subject.commands().into_iter().map(span)));
+    out.push_str(&lines(subject.places().iter().map(|place| format!("configured in {}", code(place)))));
     out
+}
+
+fn advice(finding: &AuditFinding, indent: &str) -> String {
+    let told = [("What happens", &finding.consequence), ("What to do", &finding.help)];
+    let told = told.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", plain(text.as_ref()?))));
+    told.map(|line| format!("{indent}- {line}\n")).collect()
+}
+
+fn lines(items: impl Iterator<Item = String>) -> String {
+    items.map(|item| format!("  - {item}\n")).collect()
 }
 
 fn outside(report: &AuditReport<'_>) -> Vec<String> {

@@ -9,6 +9,7 @@ pub mod markdown;
 pub mod prometheus;
 pub mod retire;
 pub mod sarif;
+mod subjects;
 pub mod summary;
 pub mod table;
 mod table_sections;

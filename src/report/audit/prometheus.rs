@@ -42,6 +42,13 @@ pub fn render(report: &AuditReport<'_>) -> String {
     let open = |severity| number(report.of(severity).count());
     let hides = |hides: bool| audit.unread.iter().filter(|unread| unread.hides_locks == hides).count();
 
+    // A name may be probed at several endpoints: the worst answer counts.
+    let mut probes: BTreeMap<&str, i64> = BTreeMap::new();
+    for probe in &audit.probes {
+        let honoured = probes.entry(&probe.bucket).or_insert(1);
+        *honoured = (*honoured).min(i64::from(probe.honoured));
+    }
+
     let mut metrics = vec![
         Metric {
             name: "lockshift_locks",
@@ -88,6 +95,14 @@ pub fn render(report: &AuditReport<'_>) -> String {
                     (labels(&[("hides_locks", if flag { "true" } else { "false" })]), number(hides(flag)))
                 })
                 .to_vec(),
+        },
+        Metric {
+            name: "lockshift_probe_honoured",
+            help: "Whether a store refuses a second lock (1), where it was probed.",
+            samples: probes
+                .into_iter()
+                .map(|(bucket, honoured)| (labels(&[("bucket", bucket)]), honoured))
+                .collect(),
         },
         Metric {
             name: "lockshift_requests",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::audit::outcome::{
     Audit, AuditFinding, Coverage, Digest, LockRecord, Locks, OutsideWrite, SCHEMA_VERSION, StateReport,
 };
-use crate::audit::snapshot::{ProbeResult, Stats, Unread};
+use crate::audit::snapshot::{ProbeResult, ProbeVerdict, Stats, Unread};
 use crate::finding::Severity;
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
@@ -115,6 +115,7 @@ pub fn audit() -> Audit {
         expected: Some("0".repeat(32)),
         actual: Some("1".repeat(32)),
         table: Some("acme-locks".to_owned()),
+        reason: None,
     };
     network.coverage.outside =
         vec![OutsideWrite { at: moment("2026-11-29T10:00:00Z"), version_id: "v7".to_owned() }];
@@ -187,7 +188,9 @@ pub fn audit() -> Audit {
             bucket: "acme-tfstate".to_owned(),
             endpoint: None,
             honoured: true,
-            verdict: "enforced".to_owned(),
+            verdict: ProbeVerdict::Enforced,
+            conditional_delete: Some(true),
+            steps: Vec::new(),
             at: now(),
         }],
         stats: Stats {
@@ -232,7 +235,13 @@ pub fn hostile() -> Audit {
     state.roots = vec![evil()];
     state.workspace = Some(evil());
     state.locks = locks.clone();
-    state.digest = Digest { verdict: evil(), expected: Some(evil()), actual: None, table: Some(evil()) };
+    state.digest = Digest {
+        verdict: evil(),
+        expected: Some(evil()),
+        actual: None,
+        table: Some(evil()),
+        reason: Some(evil()),
+    };
     state.coverage.reason = Some(evil());
     state.coverage.who = vec![evil()];
     state.coverage.outside = vec![OutsideWrite { at: now(), version_id: evil() }];
@@ -253,6 +262,15 @@ pub fn hostile() -> Audit {
         states: vec![state],
         findings: vec![one, two, accepted],
         unread: vec![unread],
+        probes: vec![ProbeResult {
+            bucket: evil(),
+            endpoint: Some(evil()),
+            honoured: false,
+            verdict: ProbeVerdict::Ignored,
+            conditional_delete: None,
+            steps: Vec::new(),
+            at: now(),
+        }],
         stats: Stats { requests: BTreeMap::from([(evil(), 1)]), ..Stats::default() },
         ..empty()
     }

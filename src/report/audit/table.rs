@@ -2,7 +2,10 @@
 //! lock records side by side, what will happen, and the exact commands; then what could not be read, with the action
 //! that is missing; then the summary. Everything that comes from a store or a file is made safe to show.
 
+use std::collections::BTreeSet;
+
 use super::AuditReport;
+use super::subjects::{RuleGroup, Subject, groups, subjects};
 use super::table_sections;
 use super::wording::side_by_side;
 use crate::audit::outcome::{AuditFinding, Locks};
@@ -34,6 +37,7 @@ pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
     let palette = Palette { colour: options.colour };
     let mut parts = vec![findings(report, palette, options)];
     parts.push(table_sections::unread(report, palette));
+    parts.push(table_sections::probes(report, palette, options.quiet));
     if !options.quiet {
         parts.push(table_sections::held(report, palette));
         parts.push(table_sections::outside(report, palette));
@@ -45,40 +49,50 @@ pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
     parts.join("\n")
 }
 
-/// Findings about locks, and critical ones, have a paragraph each; others stand together by rule.
+/// Subjects whose lock matters have a paragraph each; other findings stand together by rule. The gravest come first.
 fn findings(report: &AuditReport<'_>, palette: Palette, options: AuditTableOptions) -> String {
+    let subjects = subjects(report);
+    let groups = groups(report, &subjects);
     let mut parts = Vec::new();
     for severity in SEVERITIES {
-        let of: Vec<&AuditFinding> = report.of(severity).collect();
-        let alone = |finding: &AuditFinding| finding.locks.is_some() || severity == Severity::Critical;
-        parts.extend(of.iter().filter(|one| alone(one)).map(|one| paragraph(one, palette, options)));
-        let mut rules: Vec<(&str, Vec<&AuditFinding>)> = Vec::new();
-        for finding in of.into_iter().filter(|one| !alone(one)) {
-            match rules.iter_mut().find(|(rule, _)| *rule == finding.rule) {
-                Some((_, group)) => group.push(finding),
-                None => rules.push((&finding.rule, vec![finding])),
-            }
-        }
-        parts.extend(rules.iter().map(|(rule, group)| together(rule, group, palette)));
+        let alone = subjects.iter().filter(|subject| subject.severity == severity);
+        parts.extend(alone.map(|subject| paragraph(subject, palette, options)));
+        let by_rule = groups.iter().filter(|group| group.severity == severity);
+        parts.extend(by_rule.map(|group| together(group, palette)));
     }
     parts.join("\n")
 }
 
-fn title(severity: Severity, rule: &str, palette: Palette) -> String {
-    format!("{} {}", palette.severity(severity, severity.as_str()), palette.bold(&visible(rule)))
+fn title(severity: Severity, name: &str, palette: Palette) -> String {
+    format!("{} {}", palette.severity(severity, severity.as_str()), palette.bold(&visible(name)))
 }
 
-fn paragraph(finding: &AuditFinding, palette: Palette, options: AuditTableOptions) -> String {
-    let mut out = format!(
-        "{}  {}\n  {}\n",
-        title(finding.severity, &finding.rule, palette),
-        palette.bold(&visible(&finding.subject)),
-        visible(&finding.message)
-    );
-    if let Some(locks) = &finding.locks {
+/// A subject, both lock records, each finding with what will happen and what to do, and the commands once.
+fn paragraph(subject: &Subject<'_>, palette: Palette, options: AuditTableOptions) -> String {
+    let mut out = format!("{}\n", title(subject.severity, subject.name, palette));
+    if let Some(locks) = subject.locks {
         out.push_str(&records(locks, palette, options.width));
     }
-    rest(&mut out, finding, palette);
+    let mut said = BTreeSet::new();
+    for finding in &subject.findings {
+        out.push_str(&format!(
+            "  {}: {}\n",
+            title(finding.severity, &finding.rule, palette),
+            visible(&finding.message)
+        ));
+        for (name, text) in [("what happens:", &finding.consequence), ("what to do:", &finding.help)] {
+            // Two findings about one lock often ask for the same.
+            if let Some(text) = text.as_ref().filter(|text| said.insert(text.as_str())) {
+                out.push_str(&format!("    {} {}\n", palette.dim(name), visible(text)));
+            }
+        }
+    }
+    for command in subject.commands() {
+        out.push_str(&format!("    $ {}\n", visible(command)));
+    }
+    for place in subject.places() {
+        out.push_str(&format!("  {} {}\n", palette.dim("configured in"), visible(&place)));
+    }
     out
 }
 
@@ -122,7 +136,8 @@ fn rest(out: &mut String, finding: &AuditFinding, palette: Palette) {
 }
 
 /// One rule, its subjects, and what they share said once.
-fn together(rule: &str, group: &[&AuditFinding], palette: Palette) -> String {
+fn together(group: &RuleGroup<'_>, palette: Palette) -> String {
+    let (rule, group) = (group.rule, group.findings.as_slice());
     let Some(first) = group.first() else { return String::new() };
     let mut out = format!("{}\n", title(first.severity, rule, palette));
     let same = |of: &dyn Fn(&AuditFinding) -> Option<String>| group.iter().all(|one| of(one) == of(first));
@@ -174,6 +189,19 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_does_not_lock_is_said_even_when_quiet() {
+        let mut audit = sample::audit();
+        let quiet = AuditTableOptions { quiet: true, ..Default::default() };
+        assert!(!shown(&audit, quiet).contains("Probed stores"));
+        audit.probes[0].honoured = false;
+        audit.probes[0].verdict = crate::audit::snapshot::ProbeVerdict::Ignored;
+        assert!(
+            shown(&audit, quiet)
+                .contains("s3://acme-tfstate: a second lock overwrites the first: LOCKS DO NOT")
+        );
+    }
+
+    #[test]
     fn a_lock_without_a_finding_is_somebody_at_work() {
         let mut audit = sample::audit();
         assert!(!shown(&audit, AuditTableOptions::default()).contains("Held now"));
@@ -188,8 +216,10 @@ mod tests {
     #[test]
     fn columns_fit_a_narrow_terminal() {
         let out = shown(&sample::audit(), AuditTableOptions { width: Some(60), ..Default::default() });
-        let records = out.lines().filter(|line| line.starts_with("    ") && !line.starts_with("    $"));
-        for line in records.filter(|line| !line.contains("the role lacks")) {
+        let names = ["lock ", "id ", "who ", "operation ", "version ", "created ", "age ", "table "];
+        let is_record = |line: &&str| names.iter().any(|name| line.starts_with(&format!("    {name}")));
+        assert_eq!(out.lines().filter(is_record).count(), 24);
+        for line in out.lines().filter(is_record) {
             assert!(line.chars().count() <= 60, "{line}");
         }
         assert!(out.contains("force-unlock fd7c2461-cb87-2db7-062f-a80e23e8cd7e\n"), "commands stay whole");

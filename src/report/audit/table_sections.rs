@@ -7,6 +7,8 @@ use super::table::NAMED;
 use super::wording::in_lines;
 use super::{AuditReport, summary};
 use crate::audit::outcome::StateReport;
+use crate::audit::snapshot::ProbeVerdict;
+use crate::finding::Severity;
 use crate::report::palette::Palette;
 use crate::report::words::{count, visible};
 
@@ -37,6 +39,31 @@ pub(super) fn unread(report: &AuditReport<'_>, palette: Palette) -> String {
                 out.push_str(&format!("    {} {}\n", palette.dim("the role lacks"), visible(action)));
             }
         }
+    }
+    out
+}
+
+/// What probes of the stores said. Short: only those whose locks do not lock.
+pub(super) fn probes(report: &AuditReport<'_>, palette: Palette, short: bool) -> String {
+    let mut out = String::new();
+    for probe in report.audit.probes.iter().filter(|probe| !short || !probe.honoured) {
+        if out.is_empty() {
+            out = format!("{}\n", palette.bold("Probed stores"));
+        }
+        let endpoint = probe.endpoint.as_ref().map(|endpoint| format!(" at {}", visible(endpoint)));
+        let said = match probe.verdict {
+            ProbeVerdict::Enforced => "a second lock is refused: locks lock".to_owned(),
+            ProbeVerdict::Rejected => "every conditional write is refused: no lock can be taken".to_owned(),
+            ProbeVerdict::Ignored => {
+                palette.severity(Severity::Critical, "a second lock overwrites the first: LOCKS DO NOT LOCK")
+            }
+        };
+        let deletes = match probe.conditional_delete {
+            Some(false) => "; a conditional delete is not checked: `lockshift unlock` can't be safe there",
+            Some(true) | None => "",
+        };
+        let bucket = visible(&probe.bucket);
+        out.push_str(&format!("  s3://{bucket}{}: {said}{deletes}\n", endpoint.unwrap_or_default()));
     }
     out
 }
