@@ -15,6 +15,7 @@
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`finding`], [`rules`] |
+//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | nothing |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
@@ -31,6 +32,7 @@ pub mod config;
 pub mod finding;
 pub mod migrate;
 pub mod moment;
+pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;
