@@ -8,6 +8,7 @@ mod failure;
 mod man;
 mod migrate;
 mod output;
+mod policy;
 mod progress;
 mod scan;
 
@@ -51,6 +52,7 @@ struct Cli {
 enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
+    Policy(policy::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -103,6 +105,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let ran = match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
+        Command::Policy(args) => policy::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

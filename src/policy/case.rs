@@ -13,7 +13,7 @@ use super::evaluate::{Layer, Policies, decide};
 use super::json::Json;
 use super::missing::Missing;
 use super::principal::{Principal, is_account};
-use super::request::Request;
+use super::request::{Request, is_action, is_resource};
 
 /// A request and the policies that meet it.
 #[derive(Debug, Clone)]
@@ -162,28 +162,35 @@ impl Case {
     #[must_use]
     pub fn decide(&self) -> Decision {
         let policies = Policies {
-            identity: Layer::Known(self.identity.iter().collect()),
+            identity: Layer::of(&self.identity),
             resource: some(&self.resource),
             boundary: some(&self.boundary),
             session: some(&self.session),
-            scps: self.scps.iter().map(|level| Layer::Known(level.iter().collect())).collect(),
-            rcps: self.rcps.iter().map(|level| Layer::Known(level.iter().collect())).collect(),
+            scps: self.scps.iter().map(|level| Layer::of(level)).collect(),
+            rcps: self.rcps.iter().map(|level| Layer::of(level)).collect(),
             endpoint: some(&self.endpoint),
         };
         decide(&self.request, &policies)
     }
 
-    /// The answer as one line of JSON, without a line break.
+    /// Says that nothing is known of a condition key: see [`Context::not_known`].
     #[must_use]
-    pub fn answer(&self, decision: &Decision) -> String {
-        // Nothing in it can fail to be JSON.
-        serde_json::to_string(&Answer::new(self.id.as_deref(), decision)).unwrap_or_default()
+    pub fn not_known(mut self, key: &str) -> Case {
+        self.request = self.request.not_known(key);
+        self
     }
+}
+
+/// A decision as one line of JSON, without a line break.
+#[must_use]
+pub fn answer(id: Option<&str>, decision: &Decision) -> String {
+    // Nothing in it can fail to be JSON.
+    serde_json::to_string(&Answer::new(id, decision)).unwrap_or_default()
 }
 
 /// No policy at all is no limit.
 fn some(policies: &[Compiled]) -> Layer<'_> {
-    if policies.is_empty() { Layer::Absent } else { Layer::Known(policies.iter().collect()) }
+    if policies.is_empty() { Layer::Absent } else { Layer::of(policies) }
 }
 
 /// The members of a case, as they are found.
@@ -222,19 +229,14 @@ impl Fields {
                 }
                 "action" => {
                     let text = text(name, value)?;
-                    let sound = text.split_once(':').is_some_and(|(service, name)| {
-                        !service.is_empty() && !name.is_empty() && !text.contains(['*', '?'])
-                    });
-                    if !sound {
+                    if !is_action(text) {
                         return Err(format!("`action`: `{text}` is no action; expected `service:Name`"));
                     }
                     self.action = Some(text.to_owned());
                 }
                 "resource" => {
                     let text = text(name, value)?;
-                    if text != "*"
-                        && super::pattern::arn_parts(text).is_none_or(|[scheme, ..]| scheme != "arn")
-                    {
+                    if !is_resource(text) {
                         return Err(format!("`resource`: `{text}` is no ARN"));
                     }
                     self.resource = Some(text.to_owned());

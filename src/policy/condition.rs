@@ -89,6 +89,18 @@ struct Shown {
     values: Vec<String>,
 }
 
+/// The multivalued keys among AWS's global condition keys (IAM user guide, "global condition context keys"), in lower
+/// case.
+const MULTIVALUED: [&str; 7] = [
+    "aws:calledvia",
+    "aws:principalorgpaths",
+    "aws:principalservicenameslist",
+    "aws:resourceorgpaths",
+    "aws:sourceorgpaths",
+    "aws:tagkeys",
+    "aws:vpceorgpaths",
+];
+
 /// All operators of the IAM user guide, without `…IfExists` and set prefixes. The flag says whether it is negated.
 fn operator(name: &str) -> Option<(Kind, bool)> {
     let text = |wildcards, fold| Kind::Text { wildcards, fold };
@@ -131,14 +143,14 @@ fn read_bool(text: &str) -> Option<bool> {
 }
 
 impl Operand {
-    fn new(kind: Kind, text: &str, variables: bool) -> Operand {
+    fn new(kind: Kind, negated: bool, text: &str, variables: bool) -> Operand {
         let odd = |why: String| Operand::Odd(why);
         let read = match kind {
             Kind::Text { wildcards, fold } => {
-                return Whole::new(text, Reading { wildcards, variables, fold })
+                return Whole::new(text, Reading { wildcards, variables, fold, negated })
                     .map_or_else(odd, Operand::Text);
             }
-            Kind::Arn => return ArnPattern::new(text, variables).map_or_else(odd, Operand::Arn),
+            Kind::Arn => return ArnPattern::new(text, variables, negated).map_or_else(odd, Operand::Arn),
             Kind::Number(_) => Number::read(text).map(Operand::Number),
             Kind::Date(_) => read_date(text).map(Operand::Date),
             Kind::Bool | Kind::Null => read_bool(text).map(Operand::Bool),
@@ -182,7 +194,7 @@ impl Condition {
         let operands = values
             .iter()
             .map(|value| match value {
-                Some(text) => Operand::new(kind, text, variables),
+                Some(text) => Operand::new(kind, negated, text, variables),
                 None => Operand::Odd("a value that is no text".to_owned()),
             })
             .collect();
@@ -215,7 +227,17 @@ impl Condition {
             Entry::Values(values) => values,
         };
         match (self.set, values.as_slice()) {
-            (Set::Single, [one]) => self.one(one, context, gaps),
+            (Set::Single, [one]) => {
+                let holds = self.one(one, context, gaps);
+                if holds == Tri::No || !MULTIVALUED.contains(&self.key.as_str()) {
+                    return holds;
+                }
+                gaps.push(Missing::NotDocumented(format!(
+                    "`{}` of the multivalued key `{}`, which needs ForAllValues or ForAnyValue",
+                    self.shown.operator, self.shown.key
+                )));
+                Tri::Unknown
+            }
             // A multivalued key without a set operator does not match.
             (Set::Single, _) => Tri::No,
             (Set::ForAllValues, values) => {

@@ -77,17 +77,24 @@ impl Compiled {
     ///
     /// When it is no JSON, or no object. Everything else, however odd, becomes a statement that is unknown.
     pub fn new(text: &str) -> Result<Compiled, PolicyError> {
-        let json: Json = serde_json::from_str(text).map_err(|error| {
-            let message = error.to_string();
-            // serde_json says the place in words; ours are fields.
-            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
-            PolicyError { message, line: error.line(), column: error.column() }
-        })?;
-        let Json::Object(members) = json else {
-            let message = "a policy is a JSON object".to_owned();
-            return Err(PolicyError { message, line: 0, column: 0 });
+        match json(text)? {
+            Json::Object(members) => Ok(Compiled::of(&members)),
+            _ => Err(no_object()),
+        }
+    }
+
+    /// Reads the JSON text of one policy, or of a list of policies.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compiled::new`], for any of them.
+    pub fn list(text: &str) -> Result<Vec<Compiled>, PolicyError> {
+        let json = json(text)?;
+        let policy = |value: &Json| match value {
+            Json::Object(members) => Ok(Compiled::of(members)),
+            _ => Err(no_object()),
         };
-        Ok(Compiled::of(&members))
+        json.items().iter().map(policy).collect()
     }
 
     /// Reads a policy's members.
@@ -155,6 +162,21 @@ impl Compiled {
     pub(super) fn statements(&self) -> &[Statement] {
         &self.statements
     }
+}
+
+/// Reads JSON; a byte order mark is no error.
+fn json(text: &str) -> Result<Json, PolicyError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    serde_json::from_str(text).map_err(|error| {
+        let message = error.to_string();
+        // serde_json says the place in words; ours are fields.
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        PolicyError { message, line: error.line(), column: error.column() }
+    })
+}
+
+fn no_object() -> PolicyError {
+    PolicyError { message: "a policy is a JSON object".to_owned(), line: 0, column: 0 }
 }
 
 /// Members that stand there twice: AWS does not say which one counts.
@@ -226,7 +248,7 @@ impl Statement {
             ("Resource" | "NotResource", value) => {
                 let mut patterns = Vec::new();
                 for text in self.texts(name, value) {
-                    match resource(text, variables) {
+                    match resource(text, variables, name == "NotResource") {
                         Ok(pattern) => patterns.push(pattern),
                         Err(why) => self.odd.push(why),
                     }
@@ -286,7 +308,7 @@ impl Statement {
         let found = self.judge(request, kind, bounded, gaps);
         // The stronger way decides: what is open about a weaker one does not matter then.
         let grant = found.1;
-        let first = [grant.direct, grant.role, grant.account].into_iter().find(|way| *way != Tri::No);
+        let first = [grant.direct, grant.everyone, grant.role, grant.account].into_iter().find(|way| *way != Tri::No);
         if first != Some(Tri::Unknown) {
             gaps.truncate(before);
         }
@@ -325,7 +347,7 @@ impl Statement {
             }
             (None, true) => {
                 gaps.push(Missing::NotUnderstood("a statement without `Principal`".to_owned()));
-                Grant { direct: Tri::Unknown, role: Tri::Unknown, account: Tri::Unknown }
+                Grant::OPEN
             }
         };
         if grant.any() == Tri::No {
@@ -391,8 +413,8 @@ impl Action {
 }
 
 /// A value of `Resource`.
-fn resource(text: &str, variables: bool) -> Result<ArnPattern, String> {
-    if text == "*" { Ok(ArnPattern::Everything) } else { ArnPattern::new(text, variables) }
+fn resource(text: &str, variables: bool, negated: bool) -> Result<ArnPattern, String> {
+    if text == "*" { Ok(ArnPattern::Everything) } else { ArnPattern::new(text, variables, negated) }
 }
 
 fn resource_matches(pattern: &ArnPattern, request: &Request, gaps: &mut Gaps) -> Tri {

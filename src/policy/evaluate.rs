@@ -21,6 +21,14 @@ pub enum Layer<'p> {
     NotKnown,
 }
 
+impl<'p> Layer<'p> {
+    /// These policies, together.
+    #[must_use]
+    pub fn of(policies: &'p [Compiled]) -> Layer<'p> {
+        Layer::Known(policies.iter().collect())
+    }
+}
+
 /// All policies that meet a request.
 #[derive(Debug, Clone, Default)]
 pub struct Policies<'p> {
@@ -83,8 +91,7 @@ impl<'p> Evaluation<'_, 'p> {
             Layer::Absent => return tally,
             Layer::NotKnown => {
                 self.gaps.push(Missing::Policies(kind));
-                let open = Tri::Unknown;
-                return Tally { deny: open, allow: Grant { direct: open, role: open, account: open } };
+                return Tally { deny: Tri::Unknown, allow: Grant::OPEN };
             }
             Layer::Known(policies) => policies,
         };
@@ -152,45 +159,53 @@ enum Relation {
 }
 
 impl Sides {
+    /// What the resource's policy grants without the principal's own policies.
+    fn granted(&self) -> Tri {
+        let everyone = self.resource.everyone.and(self.session.or(Tri::Unknown));
+        let role = self.resource.role.and(self.boundary).and(self.session);
+        self.resource.direct.or(everyone).or(role)
+    }
+
     fn allow(&self, relation: Relation) -> Tri {
-        let limits = self.boundary.and(self.session);
-        let own = self.identity.and(limits);
-        let granted = self.resource.direct.or(self.resource.role.and(limits));
+        let own = self.identity.and(self.boundary).and(self.session);
         let allowed = match relation {
-            Relation::SameAccount => granted.or(own),
-            Relation::SameAccountAskingOwner => granted.or(self.resource.account.and(own)),
+            Relation::SameAccount => self.granted().or(own),
+            Relation::SameAccountAskingOwner => self.granted().or(self.resource.account.and(own)),
             Relation::CrossAccount => self.resource.any().and(own),
-            Relation::NoIdentity => self.resource.direct,
+            Relation::NoIdentity => self.resource.any(),
         };
         allowed.and(self.scps).and(self.endpoint)
     }
 
+    /// Whether the answer hangs on what a session policy does to a grant to everyone.
+    fn hangs_on_session(&self) -> bool {
+        self.resource.everyone != Tri::No && self.session == Tri::No && self.granted() == Tri::Unknown
+    }
+
     /// Where an Allow is certainly missing.
     fn withheld(&self, relation: Relation) -> Vec<PolicyKind> {
-        let granted = match relation {
-            Relation::SameAccount => self.resource.direct.or(self.resource.role),
-            Relation::NoIdentity => self.resource.direct,
-            _ => self.resource.any(),
+        let no = |tri: Tri| tri == Tri::No;
+        let (identity, resource) = match relation {
+            // Either is enough.
+            Relation::SameAccount => {
+                let granted = self.resource.direct.or(self.resource.everyone).or(self.resource.role);
+                let neither = no(self.identity.or(granted));
+                (neither, neither)
+            }
+            Relation::SameAccountAskingOwner => {
+                (no(self.identity) && !no(self.resource.account), no(self.resource.any()))
+            }
+            Relation::CrossAccount => (no(self.identity), no(self.resource.any())),
+            Relation::NoIdentity => (false, no(self.resource.any())),
         };
-        let identity = match relation {
-            Relation::NoIdentity => false,
-            Relation::SameAccount => self.identity.or(granted) == Tri::No,
-            _ => self.identity == Tri::No && self.resource.direct != Tri::Yes,
-        };
-        let limited = relation != Relation::NoIdentity && self.resource.direct != Tri::Yes
-            || relation == Relation::CrossAccount;
-        let resource = match relation {
-            Relation::SameAccount => identity,
-            _ => granted == Tri::No,
-        };
-        let identity = identity || relation == Relation::CrossAccount && self.identity == Tri::No;
+        let limited = relation != Relation::NoIdentity;
         let places = [
             (PolicyKind::Identity, identity),
             (PolicyKind::Resource, resource),
-            (PolicyKind::Boundary, limited && self.boundary == Tri::No),
-            (PolicyKind::Session, limited && self.session == Tri::No),
-            (PolicyKind::Scp, self.scps == Tri::No),
-            (PolicyKind::Endpoint, self.endpoint == Tri::No),
+            (PolicyKind::Boundary, limited && no(self.boundary)),
+            (PolicyKind::Session, limited && no(self.session)),
+            (PolicyKind::Scp, no(self.scps)),
+            (PolicyKind::Endpoint, no(self.endpoint)),
         ];
         places.into_iter().filter_map(|(kind, missing)| missing.then_some(kind)).collect()
     }
@@ -272,6 +287,10 @@ pub fn decide(request: &Request, policies: &Policies<'_>) -> Decision {
     if has_identity && same_account == Tri::Unknown && allow != sides.allow(same) {
         allow = Tri::Unknown;
         evaluation.gaps.push(Missing::Request("the account that owns the resource".to_owned()));
+    }
+    if has_identity && same_account != Tri::No && sides.hangs_on_session() {
+        let why = "whether a session policy limits what a resource's policy grants to everyone";
+        evaluation.gaps.push(Missing::NotDocumented(why.to_owned()));
     }
     conclude(evaluation, deny, allow, || sides.withheld(relation))
 }

@@ -33,8 +33,10 @@ enum Grantee {
 /// How a statement names a principal. Each way has its own limits in the principal's own account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// By its own ARN or as everyone: nothing but an explicit Deny limits it.
+    /// By its own ARN: nothing but an explicit Deny limits it.
     pub direct: Tri,
+    /// As everyone: no boundary limits it; whether a session policy does is not documented.
+    pub everyone: Tri,
     /// A session, by its role: boundary and session policy limit it.
     pub role: Tri,
     /// By its account: only delegates.
@@ -42,27 +44,41 @@ pub(super) struct Grant {
 }
 
 impl Grant {
-    pub(super) const NONE: Grant = Grant { direct: Tri::No, role: Tri::No, account: Tri::No };
+    pub(super) const NONE: Grant =
+        Grant { direct: Tri::No, everyone: Tri::No, role: Tri::No, account: Tri::No };
+    /// It may be in any way.
+    pub(super) const OPEN: Grant =
+        Grant { direct: Tri::Unknown, everyone: Tri::Unknown, role: Tri::Unknown, account: Tri::Unknown };
 
     /// In any way.
     pub(super) fn any(self) -> Tri {
-        self.direct.or(self.role).or(self.account)
+        self.direct.or(self.everyone).or(self.role).or(self.account)
     }
 
     pub(super) fn or(self, other: Grant) -> Grant {
         Grant {
             direct: self.direct.or(other.direct),
+            everyone: self.everyone.or(other.everyone),
             role: self.role.or(other.role),
             account: self.account.or(other.account),
         }
     }
 
     pub(super) fn and(self, limit: Tri) -> Grant {
-        Grant { direct: self.direct.and(limit), role: self.role.and(limit), account: self.account.and(limit) }
+        Grant {
+            direct: self.direct.and(limit),
+            everyone: self.everyone.and(limit),
+            role: self.role.and(limit),
+            account: self.account.and(limit),
+        }
     }
 
     fn direct(direct: Tri) -> Grant {
         Grant { direct, ..Grant::NONE }
+    }
+
+    fn everyone(everyone: Tri) -> Grant {
+        Grant { everyone, ..Grant::NONE }
     }
 }
 
@@ -116,7 +132,7 @@ impl Grantees {
             listed = listed.or(entry.grant(principal, &mut found));
         }
         if self.entries.iter().any(|entry| matches!(entry, Grantee::Everyone | Grantee::EveryoneOfAws)) {
-            return !listed.direct;
+            return !listed.everyone;
         }
         let not_listed = match principal {
             Principal::Anonymous
@@ -187,15 +203,15 @@ impl Grantee {
 
     fn grant(&self, principal: &Principal, gaps: &mut Gaps) -> Grant {
         match self {
-            Grantee::Everyone => Grant::direct(Tri::Yes),
+            Grantee::Everyone => Grant::everyone(Tri::Yes),
             Grantee::EveryoneOfAws => match principal {
                 Principal::Service(_) | Principal::Provider(_) => {
                     gaps.push(Missing::NotDocumented(
                         "whether `{\"AWS\": \"*\"}` means services and identity providers".to_owned(),
                     ));
-                    Grant::direct(Tri::Unknown)
+                    Grant::everyone(Tri::Unknown)
                 }
-                _ => Grant::direct(Tri::Yes),
+                _ => Grant::everyone(Tri::Yes),
             },
             Grantee::Account(account) => {
                 let same = Tri::from(principal.account() == Some(account));
@@ -252,7 +268,7 @@ impl Grantee {
             Grantee::Deleted => Grant::NONE,
             Grantee::Odd(what) => {
                 gaps.push(Missing::NotUnderstood(format!("{what} of a principal")));
-                Grant { direct: Tri::Unknown, role: Tri::Unknown, account: Tri::Unknown }
+                Grant::OPEN
             }
         }
     }

@@ -62,8 +62,9 @@ impl fmt::Display for PrincipalError {
 
 impl std::error::Error for PrincipalError {}
 
-/// The twelve digits of an account.
-pub(super) fn is_account(text: &str) -> bool {
+/// Whether a text is an account: twelve digits.
+#[must_use]
+pub fn is_account(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 

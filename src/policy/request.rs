@@ -4,6 +4,19 @@ use super::context::{Context, Entry};
 use super::pattern::arn_parts;
 use super::principal::Principal;
 
+/// Whether a text is one action: `service:Name`, without wildcards.
+#[must_use]
+pub fn is_action(text: &str) -> bool {
+    let named = text.split_once(':').is_some_and(|(service, name)| !service.is_empty() && !name.is_empty());
+    named && !text.contains(['*', '?'])
+}
+
+/// Whether a text is one resource: an ARN, or `*` for actions without one.
+#[must_use]
+pub fn is_resource(text: &str) -> bool {
+    text == "*" || arn_parts(text).is_some_and(|[scheme, ..]| scheme == "arn")
+}
+
 /// Who wants to do what to which resource.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -44,10 +57,23 @@ impl Request {
         self
     }
 
+    /// Says that nothing is known of a condition key: see [`Context::not_known`].
+    #[must_use]
+    pub fn not_known(mut self, key: &str) -> Request {
+        self.context = self.context.not_known(key);
+        self
+    }
+
     /// The principal, with its role where that is known.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.principal
+    }
+
+    /// Whether a signed request's context says nothing of `aws:PrincipalArn`, which AWS always adds.
+    #[must_use]
+    pub fn lacks_principal_arn(&self) -> bool {
+        self.principal.account().is_some() && *self.context.of("aws:principalarn") == Entry::Absent
     }
 
     /// Fills in the keys that AWS derives from the principal itself and that the context does not hold yet:

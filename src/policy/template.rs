@@ -15,6 +15,8 @@ pub(super) struct Reading {
     pub variables: bool,
     /// Compare without case.
     pub fold: bool,
+    /// The text stands under a negation: `StringNotLike`, `NotResource`.
+    pub negated: bool,
 }
 
 /// Cuts a text into tokens. The error says what is not understood.
@@ -92,27 +94,40 @@ fn fill<'c>(variable: &'c Variable, context: &'c Context) -> Filled<'c> {
 enum Matcher {
     /// No variables.
     Fixed(Glob),
-    Varied(Vec<Token>),
+    Varied {
+        tokens: Vec<Token>,
+        fold: bool,
+        negated: bool,
+    },
 }
 
 impl Matcher {
-    fn new(tokens: Vec<Token>) -> Matcher {
+    fn new(tokens: Vec<Token>, reading: Reading) -> Matcher {
         if tokens.iter().any(|token| matches!(token, Token::Variable(_))) {
-            return Matcher::Varied(tokens);
+            return Matcher::Varied { tokens, fold: reading.fold, negated: reading.negated };
         }
         Matcher::Fixed(Glob::of(&tokens))
     }
 
-    fn matches(&self, text: &str, fold: bool, context: &Context, gaps: &mut Gaps) -> Tri {
+    fn matches(&self, text: &str, context: &Context, gaps: &mut Gaps) -> Tri {
         match self {
             Matcher::Fixed(glob) => glob.matches(text).into(),
-            Matcher::Varied(tokens) => varied(tokens, text, fold, context, gaps),
+            Matcher::Varied { tokens, fold, negated } => match varied(tokens, text, *fold, context, gaps) {
+                Some(matches) => matches,
+                None if !negated => Tri::No,
+                None => {
+                    let why = "a negation of a policy variable that the request does not have";
+                    gaps.push(Missing::NotDocumented(why.to_owned()));
+                    Tri::Unknown
+                }
+            },
         }
     }
 }
 
-/// Compares with the variables filled in.
-fn varied(tokens: &[Token], text: &str, fold: bool, context: &Context, gaps: &mut Gaps) -> Tri {
+/// Compares with the variables filled in. None where the request has no value for one of them: nothing matches then,
+/// and what its negation does is not documented.
+fn varied(tokens: &[Token], text: &str, fold: bool, context: &Context, gaps: &mut Gaps) -> Option<Tri> {
     // Two readings of a value that holds `*` or `?`: AWS does not say whether they are wildcards then.
     let (mut literal, mut wild) = (Vec::with_capacity(tokens.len()), Vec::with_capacity(tokens.len()));
     let mut missing = Vec::new();
@@ -128,7 +143,7 @@ fn varied(tokens: &[Token], text: &str, fold: bool, context: &Context, gaps: &mu
                 wildcard_tokens(&value, &mut wild);
                 literal.push(Token::Literal(value));
             }
-            Filled::Nothing => return Tri::No,
+            Filled::Nothing => return None,
             Filled::NotKnown(why) => {
                 missing.push(why);
                 literal.push(Token::Many);
@@ -140,16 +155,16 @@ fn varied(tokens: &[Token], text: &str, fold: bool, context: &Context, gaps: &mu
     if !missing.is_empty() {
         // With any text in its place it does not match, so neither with the right one.
         if !Glob::of(&wild).matches(text) {
-            return Tri::No;
+            return Some(Tri::No);
         }
         gaps.append(&mut missing);
-        return Tri::Unknown;
+        return Some(Tri::Unknown);
     }
     if !matches_literally && Glob::of(&wild).matches(text) {
         gaps.push(Missing::NotDocumented("wildcards in the value of a policy variable".to_owned()));
-        return Tri::Unknown;
+        return Some(Tri::Unknown);
     }
-    matches_literally.into()
+    Some(matches_literally.into())
 }
 
 /// A text that is compared as a whole.
@@ -170,15 +185,15 @@ impl Whole {
                 }
             }
         }
-        Ok(Whole { matcher: Matcher::new(tokens), fold: reading.fold })
+        Ok(Whole { matcher: Matcher::new(tokens, reading), fold: reading.fold })
     }
 
     /// Whether `text` matches.
     pub(super) fn matches(&self, text: &str, context: &Context, gaps: &mut Gaps) -> Tri {
         if self.fold {
-            return self.matcher.matches(&text.to_lowercase(), true, context, gaps);
+            return self.matcher.matches(&text.to_lowercase(), context, gaps);
         }
-        self.matcher.matches(text, false, context, gaps)
+        self.matcher.matches(text, context, gaps)
     }
 }
 
@@ -206,16 +221,16 @@ pub(super) struct Matched(Matcher);
 
 impl ArnPattern {
     /// The error says what is not understood.
-    pub(super) fn new(text: &str, variables: bool) -> Result<ArnPattern, String> {
-        let reading = Reading { wildcards: true, variables, fold: false };
+    pub(super) fn new(text: &str, variables: bool, negated: bool) -> Result<ArnPattern, String> {
+        let reading = Reading { wildcards: true, variables, fold: false, negated };
         let tokens = tokens(text, reading)?;
         let Some(parts) = arn_tokens(&tokens) else {
-            return Ok(ArnPattern::NoArn(Whole { matcher: Matcher::new(tokens), fold: false }));
+            return Ok(ArnPattern::NoArn(Whole { matcher: Matcher::new(tokens, reading), fold: false }));
         };
         Ok(ArnPattern::Parts(Box::new(parts.map(|tokens| match tokens.as_slice() {
             [] => ArnPart::Exact(String::new()),
             [Token::Literal(text)] => ArnPart::Exact(text.clone()),
-            _ => ArnPart::Pattern(Matched(Matcher::new(tokens))),
+            _ => ArnPart::Pattern(Matched(Matcher::new(tokens, reading))),
         }))))
     }
 
@@ -231,7 +246,7 @@ impl ArnPattern {
         for (part, text) in parts.rev() {
             all = all.and(match part {
                 ArnPart::Exact(exact) => (exact == text).into(),
-                ArnPart::Pattern(Matched(matcher)) => matcher.matches(text, false, context, gaps),
+                ArnPart::Pattern(Matched(matcher)) => matcher.matches(text, context, gaps),
             });
             if all == Tri::No {
                 return all;
@@ -260,7 +275,7 @@ mod tests {
 
     fn whole(pattern: &str, text: &str, context: &Context) -> (Tri, Vec<String>) {
         let mut gaps = Vec::new();
-        let reading = Reading { wildcards: true, variables: true, fold: false };
+        let reading = Reading { wildcards: true, variables: true, fold: false, negated: false };
         let found = Whole::new(pattern, reading).unwrap().matches(text, context, &mut gaps);
         (found, gaps.iter().map(Missing::name).collect())
     }
@@ -291,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_variable_without_an_end_is_not_understood_and_the_old_version_has_none() {
-        let reading = |variables| Reading { wildcards: false, variables, fold: false };
+        let reading = |variables| Reading { wildcards: false, variables, fold: false, negated: false };
         assert!(Whole::new("${aws:username", reading(true)).is_err());
         assert!(Whole::new("${}", reading(true)).is_err());
         assert!(Whole::new("${a, b}", reading(true)).is_err());
@@ -303,7 +318,7 @@ mod tests {
     fn arns_are_compared_part_by_part() {
         let context = Context::new();
         let compare = |pattern: &str, value: &str| {
-            arn_condition(&ArnPattern::new(pattern, true).unwrap(), value, &context, &mut Vec::new())
+            arn_condition(&ArnPattern::new(pattern, true, false).unwrap(), value, &context, &mut Vec::new())
         };
         let role = "arn:aws:iam::111122223333:role/ci/tf-apply";
         assert_eq!(compare("arn:aws:iam::111122223333:role/ci/*", role), Tri::Yes);
