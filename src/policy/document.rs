@@ -365,8 +365,11 @@ impl Statement {
         }
         match &self.resources {
             Some(resources) => {
+                let parts = request.resource_parts();
                 all =
-                    all.and(resources.holds(gaps, |pattern, gaps| resource_matches(pattern, request, gaps)));
+                    all.and(resources.holds(gaps, |pattern, gaps| {
+                        resource_matches(pattern, parts.as_ref(), request, gaps)
+                    }));
             }
             // Trust policies have no resource: it is the role itself.
             None if kind == PolicyKind::Resource && request.action.starts_with("sts:") => {}
@@ -474,9 +477,14 @@ fn resource(text: &str, variables: bool, negated: bool) -> Result<ArnPattern, St
     if text == "*" { Ok(ArnPattern::Everything) } else { ArnPattern::new(text, variables, negated) }
 }
 
-fn resource_matches(pattern: &ArnPattern, request: &Request, gaps: &mut Gaps) -> Tri {
+fn resource_matches(
+    pattern: &ArnPattern,
+    parts: Option<&[&str; 6]>,
+    request: &Request,
+    gaps: &mut Gaps,
+) -> Tri {
     let ArnPattern::NoArn(whole) = pattern else {
-        return pattern.matches(request.resource_parts().as_ref(), &request.context, gaps);
+        return pattern.matches(parts, &request.context, gaps);
     };
     // AWS takes only ARNs and `*`. Read as plain text it does not match: then no reading does.
     match whole.matches(&request.resource, &request.context, gaps) {
