@@ -146,12 +146,12 @@ impl Compiled {
         self.statements.is_empty()
     }
 
-    /// What is not understood, with the statement's number from 0; sorted by it.
+    /// Elements that are not understood, with the statement's number from 0; sorted by it. Principals and single values
+    /// of conditions are only named where they keep a decision open.
     #[must_use]
     pub fn not_understood(&self) -> Vec<(usize, &str)> {
         let all = self.statements.iter().enumerate();
-        all.flat_map(|(index, statement)| statement.odd.iter().map(move |what| (index, what.as_str())))
-            .collect()
+        all.flat_map(|(index, statement)| statement.not_understood().map(move |what| (index, what))).collect()
     }
 
     /// The condition keys that it asks for, in lower case; sorted, each once. Keys of policy variables are not among
