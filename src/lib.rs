@@ -17,6 +17,7 @@
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
+//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | nothing |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
@@ -33,6 +34,7 @@ pub mod config;
 pub mod finding;
 pub mod migrate;
 pub mod moment;
+pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;

@@ -9,6 +9,7 @@ mod failure;
 mod man;
 mod migrate;
 mod output;
+mod policy;
 mod progress;
 mod reach;
 mod scan;
@@ -59,6 +60,7 @@ enum Command {
     Migrate(migrate::Args),
     Unlock(Box<unlock::Args>),
     Audit(Box<audit::Args>),
+    Policy(policy::Args),
     Explain(explain::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -113,6 +115,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Unlock(args) => unlock::run(&args, terminal),
         Command::Audit(args) => audit::run(&args, terminal),
+        Command::Policy(args) => policy::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

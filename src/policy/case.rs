@@ -1,0 +1,399 @@
+//! A request with all its policies as one JSON object, and its answer as another: what `lockshift policy decide` reads
+//! and writes. Pure: text in, text out.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use super::context::{Context, Entry};
+use super::decision::Decision;
+use super::document::Compiled;
+use super::evaluate::{Layer, Policies, decide};
+use super::json::Json;
+use super::missing::Missing;
+use super::principal::{Principal, is_account};
+use super::request::{Request, is_action, is_resource};
+
+/// A request and the policies that meet it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// What the answer is called.
+    pub id: Option<String>,
+    /// The verdict that the case itself expects; nothing is decided by it.
+    pub expect: Option<String>,
+    request: Request,
+    identity: Vec<Compiled>,
+    resource: Vec<Compiled>,
+    boundary: Vec<Compiled>,
+    session: Vec<Compiled>,
+    scps: Vec<Vec<Compiled>>,
+    rcps: Vec<Vec<Compiled>>,
+    endpoint: Vec<Compiled>,
+}
+
+/// A case that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseError {
+    /// Which one, from 1.
+    pub number: usize,
+    /// Its `id`, where that could be read.
+    pub id: Option<String>,
+    /// Line in the input, from 1; none where the input is JSON and the case is not what it should be.
+    pub line: Option<usize>,
+    /// Column in that line, from 1.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for CaseError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "case {}", self.number)?;
+        if let Some(id) = &self.id {
+            write!(out, " (`{id}`)")?;
+        }
+        match (self.line, self.column) {
+            (Some(line), Some(column)) => write!(out, ", line {line}, column {column}")?,
+            (Some(line), None) => write!(out, ", line {line}")?,
+            _ => {}
+        }
+        write!(out, ": {}", self.message)
+    }
+}
+
+impl std::error::Error for CaseError {}
+
+/// Reads many cases: a JSON array, or one JSON object a line (empty lines are skipped).
+///
+/// # Errors
+///
+/// The first case that could not be read. There is no half result.
+pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim_start().starts_with('[') {
+        let mut values = Vec::new();
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let read = Elements(&mut values).deserialize(&mut reader).and_then(|()| reader.end());
+        if let Err(error) = read {
+            let number = values.len() + 1;
+            let (line, column) = (Some(error.line()), Some(error.column()));
+            return Err(CaseError { number, id: None, line, column, message: without_place(&error) });
+        }
+        let cases = values.iter().enumerate();
+        return cases.map(|(n, value)| Case::read(value).map_err(|error| error.at(n + 1, None))).collect();
+    }
+    let mut cases = Vec::new();
+    for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let number = cases.len() + 1;
+        let value: Json = serde_json::from_str(line).map_err(|error| CaseError {
+            number,
+            id: None,
+            line: Some(n + 1),
+            column: Some(error.column()),
+            message: without_place(&error),
+        })?;
+        cases.push(Case::read(&value).map_err(|error| error.at(number, Some(n + 1)))?);
+    }
+    Ok(cases)
+}
+
+/// serde_json's message; the place is said by itself.
+fn without_place(error: &serde_json::Error) -> String {
+    error.to_string().split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// Collects an array's elements one by one, so that an error knows how many there were.
+struct Elements<'v>(&'v mut Vec<Json>);
+
+impl<'de> DeserializeSeed<'de> for Elements<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Elements<'_> {
+    type Value = ();
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a JSON array of cases")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            self.0.push(item);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a case, and where in it.
+struct Wrong {
+    id: Option<String>,
+    message: String,
+}
+
+impl Wrong {
+    fn at(self, number: usize, line: Option<usize>) -> CaseError {
+        CaseError { number, id: self.id, line, column: None, message: self.message }
+    }
+}
+
+impl Case {
+    fn read(value: &Json) -> Result<Case, Wrong> {
+        let Json::Object(members) = value else {
+            return Err(Wrong { id: None, message: "a case is a JSON object".to_owned() });
+        };
+        let id = members.iter().find(|(name, _)| name == "id").and_then(|(_, id)| id.as_text());
+        let id = id.map(str::to_owned);
+        let mut fields = Fields::default();
+        fields.fill(members).and_then(|()| fields.case(id.clone())).map_err(|message| Wrong { id, message })
+    }
+
+    /// The request.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Decides it.
+    #[must_use]
+    pub fn decide(&self) -> Decision {
+        let policies = Policies {
+            identity: Layer::of(&self.identity),
+            resource: some(&self.resource),
+            boundary: some(&self.boundary),
+            session: some(&self.session),
+            scps: self.scps.iter().map(|level| Layer::of(level)).collect(),
+            rcps: self.rcps.iter().map(|level| Layer::of(level)).collect(),
+            endpoint: some(&self.endpoint),
+        };
+        decide(&self.request, &policies)
+    }
+
+    /// Says that nothing is known of a condition key: see [`Context::not_known`].
+    #[must_use]
+    pub fn not_known(mut self, key: &str) -> Case {
+        self.request = self.request.not_known(key);
+        self
+    }
+}
+
+/// A decision as one line of JSON, without a line break.
+#[must_use]
+pub fn answer(id: Option<&str>, decision: &Decision) -> String {
+    // Nothing in it can fail to be JSON.
+    serde_json::to_string(&Answer::new(id, decision)).unwrap_or_default()
+}
+
+/// No policy at all is no limit.
+fn some(policies: &[Compiled]) -> Layer<'_> {
+    if policies.is_empty() { Layer::Absent } else { Layer::of(policies) }
+}
+
+/// The members of a case, as they are found.
+#[derive(Default)]
+struct Fields {
+    principal: Option<Principal>,
+    action: Option<String>,
+    resource: Option<String>,
+    account: Option<String>,
+    context: Context,
+    expect: Option<String>,
+    identity: Vec<Compiled>,
+    bucket: Vec<Compiled>,
+    boundary: Vec<Compiled>,
+    session: Vec<Compiled>,
+    scps: Vec<Vec<Compiled>>,
+    rcps: Vec<Vec<Compiled>>,
+    endpoint: Vec<Compiled>,
+}
+
+impl Fields {
+    fn fill(&mut self, members: &[(String, Json)]) -> Result<(), String> {
+        // What is not known wins over what is given, wherever it stands.
+        let mut unknown = Vec::new();
+        for (n, (name, value)) in members.iter().enumerate() {
+            if members.iter().take(n).any(|(earlier, _)| earlier == name) {
+                return Err(format!("`{name}` stands there twice"));
+            }
+            match name.as_str() {
+                "id" | "note" | "comment" | "description" => {}
+                "expect" => self.expect = value.as_text().map(str::to_owned),
+                "principal" => {
+                    let text = text(name, value)?;
+                    self.principal =
+                        Some(Principal::parse(text).map_err(|error| format!("`{name}`: {error}"))?);
+                }
+                "action" => {
+                    let text = text(name, value)?;
+                    if !is_action(text) {
+                        return Err(format!("`action`: `{text}` is no action; expected `service:Name`"));
+                    }
+                    self.action = Some(text.to_owned());
+                }
+                "resource" => {
+                    let text = text(name, value)?;
+                    if !is_resource(text) {
+                        return Err(format!("`resource`: `{text}` is no ARN"));
+                    }
+                    self.resource = Some(text.to_owned());
+                }
+                "resourceAccount" if *value != Json::Null => {
+                    let text = text(name, value)?;
+                    if !is_account(text) {
+                        return Err(format!(
+                            "`resourceAccount`: `{text}` is no account; expected twelve digits"
+                        ));
+                    }
+                    self.account = Some(text.to_owned());
+                }
+                "resourceAccount" => {}
+                "context" => self.context = context(value)?,
+                "unknown" => {
+                    for key in value.items() {
+                        unknown
+                            .push(key.as_text().ok_or("`unknown` is a list of condition keys")?.to_owned());
+                    }
+                }
+                "identityPolicies" => self.identity = policies(name, value)?,
+                "resourcePolicy" => self.bucket = policies(name, value)?,
+                "permissionsBoundary" => self.boundary = policies(name, value)?,
+                "sessionPolicy" => self.session = policies(name, value)?,
+                "endpoint" => self.endpoint = policies(name, value)?,
+                "scps" => self.scps = levels(name, value)?,
+                "rcps" => self.rcps = levels(name, value)?,
+                // A policy under a misspelt name would be left out of the answer.
+                _ => return Err(format!("`{name}` is no member of a case")),
+            }
+        }
+        let context = std::mem::take(&mut self.context);
+        self.context = unknown.iter().fold(context, |context, key| context.not_known(key));
+        Ok(())
+    }
+
+    fn case(self, id: Option<String>) -> Result<Case, String> {
+        let lacks = |name: &str| format!("`{name}` is missing");
+        let principal = self.principal.ok_or_else(|| lacks("principal"))?;
+        let action = self.action.ok_or_else(|| lacks("action"))?;
+        let resource = self.resource.ok_or_else(|| lacks("resource"))?;
+        let mut request = Request::new(principal, &action, &resource, self.context);
+        if let Some(account) = &self.account {
+            request = request.owned_by(account);
+        }
+        Ok(Case {
+            id,
+            expect: self.expect,
+            request,
+            identity: self.identity,
+            resource: self.bucket,
+            boundary: self.boundary,
+            session: self.session,
+            scps: self.scps,
+            rcps: self.rcps,
+            endpoint: self.endpoint,
+        })
+    }
+}
+
+fn text<'j>(name: &str, value: &'j Json) -> Result<&'j str, String> {
+    match value {
+        Json::Text(text) => Ok(text),
+        _ => Err(format!("`{name}` is a text")),
+    }
+}
+
+/// `{"key": "value"}`, or a list of values. A key with null is absent.
+fn context(value: &Json) -> Result<Context, String> {
+    let members = match value {
+        Json::Object(members) => members,
+        Json::Null => return Ok(Context::new()),
+        _ => return Err("`context` is an object".to_owned()),
+    };
+    let mut context = Context::new();
+    for (n, (key, value)) in members.iter().enumerate() {
+        if members.iter().take(n).any(|(earlier, _)| earlier.eq_ignore_ascii_case(key)) {
+            return Err(format!("`context` has `{key}` twice; names of keys have no case"));
+        }
+        if *value == Json::Null {
+            context = context.without(key);
+            continue;
+        }
+        let values: Option<Vec<String>> =
+            value.items().iter().map(|value| value.as_text().map(str::to_owned)).collect();
+        let values = values.ok_or_else(|| format!("`context`: `{key}` is a text or a list of texts"))?;
+        context = context.with_entry(key, Entry::Values(values));
+    }
+    Ok(context)
+}
+
+/// One policy, a list of them, or null.
+fn policies(name: &str, value: &Json) -> Result<Vec<Compiled>, String> {
+    if *value == Json::Null {
+        return Ok(Vec::new());
+    }
+    let policy = |(n, value): (usize, &Json)| match value {
+        Json::Object(members) => Ok(Compiled::of(members)),
+        _ => Err(format!("`{name}`: policy {} is no JSON object", n + 1)),
+    };
+    value.items().iter().enumerate().map(policy).collect()
+}
+
+/// A list of levels, each a policy or a list of them.
+fn levels(name: &str, value: &Json) -> Result<Vec<Vec<Compiled>>, String> {
+    match value {
+        Json::Null => Ok(Vec::new()),
+        Json::List(levels) => levels.iter().map(|level| policies(name, level)).collect(),
+        _ => Err(format!("`{name}` is a list of levels, each a list of policies")),
+    }
+}
+
+/// The answer's JSON.
+#[derive(Serialize)]
+struct Answer<'d> {
+    id: Option<&'d str>,
+    decision: &'static str,
+    /// Condition keys, or reasons in words.
+    missing: Vec<String>,
+    statements: Vec<AnswerStatement<'d>>,
+    /// Where an Allow is missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    withheld: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct AnswerStatement<'d> {
+    policy: &'static str,
+    level: usize,
+    number: usize,
+    index: usize,
+    sid: Option<&'d str>,
+    effect: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
+}
+
+impl<'d> Answer<'d> {
+    fn new(id: Option<&'d str>, decision: &'d Decision) -> Answer<'d> {
+        let mut missing: Vec<String> = decision.missing_keys().into_iter().map(str::to_owned).collect();
+        missing.extend(decision.missing.iter().filter(|missing| missing.key().is_none()).map(Missing::name));
+        let statements = decision.statements.iter().map(|deciding| AnswerStatement {
+            policy: deciding.kind.as_str(),
+            level: deciding.level,
+            number: deciding.policy,
+            index: deciding.index,
+            sid: deciding.sid.as_deref(),
+            effect: deciding.effect.as_str(),
+            missing: deciding.missing.iter().map(ToString::to_string).collect(),
+        });
+        Answer {
+            id,
+            decision: decision.verdict.as_str(),
+            missing,
+            statements: statements.collect(),
+            withheld: decision.withheld.iter().map(|kind| kind.as_str()).collect(),
+        }
+    }
+}
