@@ -244,7 +244,9 @@ pub(super) fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> 
     };
     let ours =
         |name: &str| [".tf", ".tf.json", ".tofu", ".tofu.json", ".hcl"].iter().any(|end| name.ends_with(end));
-    let walked = walk(&options, &ours, &Silent, &|file| Ok(ours(&file.name()).then_some(())))
-        .map_err(|error| could_not_walk(&error))?;
+    let walked = walk(&options, &ours, &Silent, &|files, found| {
+        found.kept.extend(files.iter().filter(|file| ours(&file.name())).map(|file| (file.id(), ())));
+    })
+    .map_err(|error| could_not_walk(&error))?;
     Ok(!walked.kept.is_empty())
 }

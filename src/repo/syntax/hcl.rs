@@ -158,6 +158,13 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     (facts, problems)
 }
 
+/// Whether [`read_module_file`] would find nothing that HCL refuses, in a file without a backend.
+pub fn is_sound_without_backend(text: Text<'_>) -> bool {
+    let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
+    let mut blocks = top.blocks_of("terraform").filter(|block| block.labels.is_empty());
+    top.error.is_none() && blocks.all(|block| lexer::body(text.bytes(), block.body).error.is_none())
+}
+
 fn read_terraform_block(
     file: &str,
     at: &Positions<'_>,
