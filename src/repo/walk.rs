@@ -37,7 +37,7 @@ pub struct WalkOptions {
     pub exclude: Vec<String>,
     /// Look into what git ignores, too.
     pub no_ignore: bool,
-    /// Threads; absent means one per core.
+    /// Threads of its own; absent means those that the program has.
     pub threads: Option<usize>,
 }
 
@@ -182,16 +182,12 @@ struct Dir {
 }
 
 impl Dir {
-    /// What ignore rules say of an entry. `.ignore` is the user's own word; what git's rules name may be tracked
-    /// all the same.
-    fn standing(&self, name: &OsStr, is_dir: bool) -> Standing {
-        if self.ignores.is_none() && !self.git_ignored {
-            return Standing::Plain;
-        }
-        let path = self.real.join(name);
-        match self.rule_for(&path, is_dir) {
+    /// What ignore rules say of an entry, by its path without links. `.ignore` is the user's own word; what git's
+    /// rules name may be tracked all the same.
+    fn standing(&self, path: &Path, is_dir: bool) -> Standing {
+        match self.rule_for(path, is_dir) {
             Some(Rule::Plain) => Standing::Ignored,
-            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir)) {
+            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(path, is_dir)) {
                 true => Standing::Tracked { by_name: !self.git_ignored },
                 false => Standing::Ignored,
             },
@@ -300,8 +296,9 @@ pub fn walk<T: Send>(
         found: Mutex::new(Found::default()),
         dir_links: Mutex::new(Vec::new()),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build()?;
-    pool.scope(|scope| {
+    let own = options.threads.map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build());
+    let pool = own.transpose()?;
+    in_pool(pool.as_ref(), |scope| {
         for Start { canonical, shown, given, flat } in &starts {
             let shared = &shared;
             if canonical.is_dir() {
@@ -337,11 +334,18 @@ pub fn walk<T: Send>(
         }
     });
     let Found { mut kept, mut problems } = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    pool.install(|| kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path)));
+    kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
     dir_links.sort();
     problems.sort_by(|a, b| a.place.cmp(&b.place));
     Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+fn in_pool<'s>(own: Option<&rayon::ThreadPool>, work: impl FnOnce(&rayon::Scope<'s>) + Send) {
+    match own {
+        Some(pool) => pool.scope(work),
+        None => rayon::scope(work),
+    }
 }
 
 /// Where the walk begins.
@@ -494,13 +498,16 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, mu
     }
     let dir = &dir;
     let mut files = Vec::with_capacity(entries.len());
+    // One path for all entries: with most of them nothing is done but asking the rules.
+    let mut real = dir.real.clone();
     for (name, kind) in entries.iter() {
+        real.push(name);
         let candidate = |standing, is_link| Candidate { dir, opened: Some(&opened), name, standing, is_link };
         match kind {
-            Kind::Dir => enter(shared, scope, dir, name),
-            Kind::File => files.extend(counts(shared, candidate(dir.standing(name, false), false))),
+            Kind::Dir => enter(shared, scope, dir, name, &real),
+            Kind::File => files.extend(counts(shared, candidate(dir.standing(&real, false), false))),
             Kind::Link => {
-                let standing = dir.standing(name, false);
+                let standing = dir.standing(&real, false);
                 if visit_link(shared, scope, dir, name, standing) {
                     files.extend(counts(shared, candidate(standing, true)));
                 }
@@ -510,6 +517,7 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, mu
             }
             Kind::Other => {}
         }
+        real.pop();
     }
     visit_files(shared, &files);
 }
@@ -528,23 +536,28 @@ fn add_rules(dir: &mut Dir, entries: &Listing) {
 }
 
 /// Goes into a subdirectory, unless something speaks against it.
-fn enter<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, dir: &Dir, name: &OsStr) {
+fn enter<'s, T: Send>(
+    shared: &'s Shared<'_, T>,
+    scope: &rayon::Scope<'s>,
+    dir: &Dir,
+    name: &OsStr,
+    real: &Path,
+) {
     let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
-    if dir.flat || known_cache || dir.standing(name, true) == Standing::Ignored {
+    if dir.flat || known_cache || dir.standing(real, true) == Standing::Ignored {
         return;
     }
     let shown = join(&dir.shown, &name.to_string_lossy());
     if shared.exclude.is_match(&shown) {
         return;
     }
-    let real = dir.real.join(name);
     let child = Dir {
         shown,
         os_path: dir.os_path.join(name),
         ignores: dir.ignores.clone(),
         repository: dir.repository.clone(),
-        git_ignored: dir.rule_for(&real, true).is_some(),
-        real,
+        git_ignored: dir.rule_for(real, true).is_some(),
+        real: real.to_owned(),
         flat: false,
     };
     scope.spawn(move |scope| walk_dir(shared, scope, child));
