@@ -638,6 +638,32 @@ fn any_number_of_threads_says_the_same_bytes() {
 }
 
 #[test]
+fn version_constraints_count_beside_a_backend_and_a_broken_file_is_told_anywhere() {
+    let versions = "terraform {\n  required_version = \">= 1.5\"\n}\n";
+    let dir = tree(&[
+        ("root/backend.tf", &LOCKFILE.replace("  required_version = \">= 1.11\"\n", "")),
+        ("root/versions.tf", versions),
+        (
+            "unit/terragrunt.hcl",
+            "remote_state {\n  backend = \"s3\"\n  config = { bucket = \"b\", key = \"k\" }\n}\n",
+        ),
+        ("unit/versions.tf", versions),
+        ("module/versions.tf", versions),
+        ("broken/versions.tf", &versions.replace("\">= 1.5\"", "")),
+    ]);
+    let (_, said) = json(dir.path());
+    let roots = said["roots"].as_array().unwrap();
+    assert_eq!(roots.iter().map(|root| &root["path"]).collect::<Vec<_>>(), ["root", "unit"]);
+    assert_eq!(roots[0]["versions"]["verdict"], "admits-older");
+    assert_eq!(roots[0]["versions"]["evidence"][0]["place"]["file"], "root/versions.tf");
+    let problems = said["problems"].as_array().unwrap();
+    assert_eq!(
+        problems.iter().map(|problem| &problem["place"]["file"]).collect::<Vec<_>>(),
+        ["broken/versions.tf"]
+    );
+}
+
+#[test]
 fn each_exit_code_on_its_smallest_tree() {
     let code = |files: &[(&str, &str)]| lockshift(tree(files).path(), &["scan"]).code;
     assert_eq!(code(&[("main.tf", LOCKFILE)]), 0);

@@ -14,7 +14,7 @@ use super::Outcome;
 use super::failure::Failure;
 use super::output::{self, Terminal};
 use super::progress::Line;
-use super::scan::{could_not_walk, has_configuration, is_empty, load_config};
+use super::scan::{could_not_walk, has_configuration, is_empty, load_config, start_threads};
 use crate::migrate::evidence::Evidence;
 use crate::migrate::group;
 use crate::migrate::options::{Context, History, Options, path_glob};
@@ -248,11 +248,12 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
 
 fn plan(args: &Args) -> Result<Planned, Failure> {
     let config = load_config(args.config.as_deref())?;
+    start_threads(args.threads)?;
     let scanning = ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
-        threads: args.threads.map(usize::from),
+        threads: None,
         engine: None,
     };
     let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;

@@ -126,11 +126,12 @@ impl From<Engine> for inventory::Engine {
 /// Scans, judges, reports.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let config = load_config(args.config.as_deref())?;
+    start_threads(args.threads)?;
     let options = ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
-        threads: args.threads.map(usize::from),
+        threads: None,
         engine: args.engine.map(Into::into),
     };
     let line = Line::new(args.quiet);
@@ -144,7 +145,10 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let findings = rules::check(&inventory, &config, Date::of(SystemTime::now()));
     let report = ScanReport::new(&inventory, &findings);
     output::write(&render(args, &report, terminal)?, args.output.as_deref())?;
-    Ok(outcome(&report, &args.fail_on))
+    let outcome = outcome(&report, &args.fail_on);
+    // The program ends here: giving back every single text would only cost time.
+    std::mem::forget((inventory, findings));
+    Ok(outcome)
 }
 
 /// The exit code's meaning: findings decide first; then nothing that was not read or judged may pass for clean.
@@ -212,6 +216,13 @@ pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
     Ok(config)
 }
 
+/// As many threads as `--threads` says, for everything that follows; without it, one per core.
+pub(super) fn start_threads(count: Option<u16>) -> Result<(), Failure> {
+    let Some(count) = count else { return Ok(()) };
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(usize::from(count));
+    threads.build_global().map_err(|error| could_not_walk(&ScanError::Threads(error)))
+}
+
 pub(super) fn could_not_walk(error: &ScanError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
@@ -247,7 +258,9 @@ pub(super) fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> 
     };
     let ours =
         |name: &str| [".tf", ".tf.json", ".tofu", ".tofu.json", ".hcl"].iter().any(|end| name.ends_with(end));
-    let walked = walk(&options, &ours, &Silent, &|file| Ok(ours(&file.name()).then_some(())))
-        .map_err(|error| could_not_walk(&error))?;
+    let walked = walk(&options, &ours, &Silent, &|files, found| {
+        found.kept.extend(files.iter().filter(|file| ours(&file.name())).map(|file| (file.id(), ())));
+    })
+    .map_err(|error| could_not_walk(&error))?;
     Ok(!walked.kept.is_empty())
 }

@@ -96,12 +96,18 @@ impl FileClass {
     }
 }
 
+/// Most directories that constrain their versions have no backend: by itself this matters only beside one.
+const REQUIRED_VERSION: &[u8] = b"required_version";
+
+/// What is looked for in a module file, too, once it is read: what is not worth a reading by itself.
+const ONCE_READ: &[&[u8]] = &[b"DynamoDB", b"force-unlock", b"-lock="];
+
 /// What must be among the bytes of a module file for it to matter.
 const MODULE_NEEDLES: &[&[u8]] = &[
     b"backend",
     b"cloud",
     b"state_store",
-    b"required_version",
+    REQUIRED_VERSION,
     b"terraform_remote_state",
     b"dynamodb",
     b"tfstate",
@@ -132,44 +138,87 @@ const OTHER_NEEDLES: &[&[u8]] = &[
     b"RemoteStateS3",
 ];
 
+/// How much the bytes of a file promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// Nothing.
+    Nothing,
+    /// Version constraints of a module, which matter only in a directory with a backend.
+    Constraints,
+    /// Anything.
+    Facts,
+}
+
 /// Finds whether any needle is among the bytes, by SIMD where the machine has it.
 pub struct Prefilter {
-    module: Option<Searcher>,
-    other: Option<Searcher>,
+    module: Needles,
+    besides_constraints: Needles,
+    other: Needles,
 }
 
 impl Default for Prefilter {
     fn default() -> Self {
-        let build = |needles: &[&[u8]]| Config::new().builder().extend(needles).build();
-        Self { module: build(MODULE_NEEDLES), other: build(OTHER_NEEDLES) }
+        let besides = MODULE_NEEDLES.iter().filter(|needle| **needle != REQUIRED_VERSION).chain(ONCE_READ);
+        Self {
+            module: Needles::new(MODULE_NEEDLES.to_vec()),
+            besides_constraints: Needles::new(besides.copied().collect()),
+            other: Needles::new(OTHER_NEEDLES.to_vec()),
+        }
     }
 }
 
 impl Prefilter {
     /// Whether bytes of a file of this class are worth reading closer. Small files that are all settings are.
-    pub fn may_matter(&self, class: FileClass, bytes: &[u8]) -> bool {
-        match class {
+    pub fn promise(&self, class: FileClass, bytes: &[u8]) -> Promise {
+        let facts = match class {
             FileClass::Skip => false,
             FileClass::Hcl | FileClass::Terramate | FileClass::Pin => true,
-            FileClass::Flat => bytes.len() < 64 * 1024 || found(self.other.as_ref(), OTHER_NEEDLES, bytes),
-            FileClass::Module => found(self.module.as_ref(), MODULE_NEEDLES, bytes),
+            FileClass::Flat => bytes.len() < 64 * 1024 || self.other.first_in(bytes).is_some(),
+            FileClass::Module => return self.module_promise(bytes),
             // A key in JSON may be written with escapes.
             FileClass::ModuleJson => {
-                found(self.module.as_ref(), MODULE_NEEDLES, bytes)
-                    || memchr::memmem::find(bytes, b"\\u").is_some()
+                self.module.first_in(bytes).is_some() || memchr::memmem::find(bytes, b"\\u").is_some()
             }
             FileClass::Json | FileClass::Yaml | FileClass::Template | FileClass::Other => {
-                found(self.other.as_ref(), OTHER_NEEDLES, bytes)
+                self.other.first_in(bytes).is_some()
             }
+        };
+        if facts { Promise::Facts } else { Promise::Nothing }
+    }
+
+    fn module_promise(&self, bytes: &[u8]) -> Promise {
+        match self.module.first_in(bytes) {
+            None => Promise::Nothing,
+            Some(REQUIRED_VERSION) if self.besides_constraints.first_in(bytes).is_none() => {
+                Promise::Constraints
+            }
+            Some(_) => Promise::Facts,
         }
     }
 }
 
-/// A machine without SIMD has no packed searcher; the answer is the same, later.
-fn found(searcher: Option<&Searcher>, needles: &[&[u8]], bytes: &[u8]) -> bool {
-    match searcher {
-        Some(searcher) => searcher.find(bytes).is_some(),
-        None => needles.iter().any(|needle| memchr::memmem::find(bytes, needle).is_some()),
+/// Byte strings to look for together.
+struct Needles {
+    needles: Vec<&'static [u8]>,
+    /// Absent on a machine without SIMD: the answer is the same, later.
+    searcher: Option<Searcher>,
+}
+
+impl Needles {
+    fn new(needles: Vec<&'static [u8]>) -> Self {
+        let searcher = Config::new().builder().extend(&needles).build();
+        Self { needles, searcher }
+    }
+
+    /// The needle that stands first among the bytes; any of them where there is no SIMD.
+    fn first_in(&self, bytes: &[u8]) -> Option<&'static [u8]> {
+        match &self.searcher {
+            Some(searcher) => {
+                let found = searcher.find(bytes)?;
+                self.needles.get(found.pattern().as_usize()).copied()
+            }
+            None => self.needles.iter().find(|needle| memchr::memmem::find(bytes, needle).is_some()).copied(),
+        }
     }
 }
 
@@ -217,11 +266,26 @@ mod tests {
     #[test]
     fn the_prefilter_passes_what_matters_and_little_else() {
         let filter = Prefilter::default();
-        assert!(filter.may_matter(FileClass::Module, b"terraform {\n  backend \"s3\" {}\n}\n"));
-        assert!(!filter.may_matter(FileClass::Module, b"resource \"aws_instance\" \"x\" {\n}\n"));
-        assert!(filter.may_matter(FileClass::ModuleJson, br#"{"terraform":{"\u0062ackend":{}}}"#));
-        assert!(filter.may_matter(FileClass::Other, b"run terraform init"));
-        assert!(!filter.may_matter(FileClass::Other, b"fn main() {}"));
-        assert!(!filter.may_matter(FileClass::Skip, b"backend"));
+        let matters = |class, bytes: &[u8]| filter.promise(class, bytes) == Promise::Facts;
+        assert!(matters(FileClass::Module, b"terraform {\n  backend \"s3\" {}\n}\n"));
+        assert!(!matters(FileClass::Module, b"resource \"aws_instance\" \"x\" {\n}\n"));
+        assert!(matters(FileClass::ModuleJson, br#"{"terraform":{"\u0062ackend":{}}}"#));
+        assert!(matters(FileClass::Other, b"run terraform init"));
+        assert!(!matters(FileClass::Other, b"fn main() {}"));
+        assert!(!matters(FileClass::Skip, b"backend"));
+    }
+
+    #[test]
+    fn version_constraints_promise_little_where_they_stand_alone() {
+        let filter = Prefilter::default();
+        let constraint = "terraform {\n  required_version = \">= 1.10\"\n}\n";
+        let promise =
+            |more: &str| filter.promise(FileClass::Module, format!("{constraint}{more}").as_bytes());
+        assert_eq!(promise("locals {\n  a = 1\n}\n"), Promise::Constraints);
+        assert_eq!(promise("module \"x\" {\n  source = \"../x\"\n}\n"), Promise::Facts);
+        assert_eq!(promise("# \"dynamodb:PutItem\""), Promise::Facts);
+        assert_eq!(promise("# \"DynamoDB:PutItem\""), Promise::Facts);
+        assert_eq!(promise("# terraform plan -lock=0"), Promise::Facts);
+        assert_eq!(filter.promise(FileClass::ModuleJson, constraint.as_bytes()), Promise::Facts);
     }
 }

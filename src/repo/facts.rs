@@ -41,13 +41,13 @@ pub fn dir_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir })
 }
 
-/// Everything that one file says.
+/// Everything that one file says. The large parts stand apart: few files have both, and all of this is moved about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileFacts {
     /// Blocks of a file that Terraform or OpenTofu would load (`.tf`, `.tf.json`, `.tofu`, `.tofu.json`).
-    pub module: Option<ModuleFacts>,
+    pub module: Option<Box<ModuleFacts>>,
     /// A Terragrunt file's own structure (its `remote_state` is in there, too).
-    pub terragrunt: Option<TerragruntFacts>,
+    pub terragrunt: Option<Box<TerragruntFacts>>,
     /// Sources of any other kind: backend-config files, heredocs, templates, Atmos, CDKTF, …
     pub sources: Vec<Source>,
     /// Terraform, OpenTofu and Terragrunt calls in scripts, CI files, Makefiles, Dockerfiles.

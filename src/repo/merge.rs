@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
@@ -68,6 +70,15 @@ impl DirView {
             .filter(|(_, winner)| winner.s3.is_some())
             .collect()
     }
+}
+
+/// What one directory with a backend comes to.
+#[derive(Default)]
+struct TerraformRoot {
+    root: Option<RootModule>,
+    /// Sources that it accounts for.
+    accounted: Vec<usize>,
+    problems: Vec<Problem>,
 }
 
 struct Builder<'a> {
@@ -166,7 +177,9 @@ impl<'a> Builder<'a> {
         let mut views = BTreeMap::new();
         for (dir, files) in dirs {
             let terraform = root_module::winner(&files, Engine::Terraform);
-            let opentofu = root_module::winner(&files, Engine::OpenTofu);
+            let has_tofu = files.iter().any(|file| root_module::is_tofu_file(file.id.name()));
+            let opentofu =
+                if has_tofu { root_module::winner(&files, Engine::OpenTofu) } else { terraform.clone() };
             self.inventory.problems.extend(terraform.problems.iter().cloned());
             let by_terraform = |new: &&Problem| {
                 terraform.problems.iter().any(|p| p.kind == new.kind && p.place == new.place)
@@ -236,54 +249,66 @@ impl<'a> Builder<'a> {
     ) {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
         let filled = self.filled(dirs, units);
+        let dirs: Vec<(&String, &DirView)> =
+            dirs.iter().filter(|(path, view)| !filled.takes(path, self.is_complete(view))).collect();
+        // Each directory is judged by itself; what they come to is put together in their order.
+        let judged: Vec<TerraformRoot> = dirs
+            .par_iter()
+            .map(|(path, view)| {
+                self.terraform_root(path, view, choices.get(*path).map_or(&[], Vec::as_slice))
+            })
+            .collect();
+        for TerraformRoot { root, accounted, problems } in judged {
+            self.accounted.extend(accounted);
+            self.refuse(problems);
+            self.inventory.roots.extend(root);
+        }
+    }
+
+    fn terraform_root(&self, path: &str, view: &DirView, choices: &[Choice]) -> TerraformRoot {
         let no_scope = Scope::default();
-        for (path, view) in dirs {
-            let mut backends = Vec::new();
-            let own = choices.get(path).map_or(&[][..], Vec::as_slice);
-            if filled.takes(path, self.is_complete(view)) {
+        let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
+        let mut found = TerraformRoot::default();
+        let mut backends = Vec::new();
+        for (engine, winner) in view.views() {
+            let Some(block) = winner.s3 else { continue };
+            found.accounted.push(block);
+            found.accounted.extend(&winner.shadowed);
+            if self.engine.is_some_and(|wanted| engine != Engine::Any && engine != wanted) {
+                // Not what was asked for, and no stray either: the other program uses it.
                 continue;
             }
-            let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
-            for (engine, winner) in view.views() {
-                let Some(block) = winner.s3 else { continue };
-                if self.engine.is_some_and(|wanted| engine != Engine::Any && engine != wanted) {
-                    // Not what was asked for, and no stray either: the other program uses it.
-                    self.accounted.insert(block);
-                    self.accounted.extend(&winner.shadowed);
-                    continue;
+            let nothing = [Choice::default()];
+            for choice in if choices.is_empty() { &nothing[..] } else { choices } {
+                let layers: Vec<usize> =
+                    std::iter::once(block).chain(choice.sources.iter().copied()).collect();
+                found.accounted.extend(&choice.sources);
+                let label = choice.label.clone();
+                let sources = &self.inventory.sources;
+                let mut backend =
+                    root_module::effective(sources, &layers, &winner.shadowed, scope, label, engine);
+                if let Some(file) = choice.missing.first() {
+                    // What a file that is not here sets goes over everything else.
+                    let why = format!("`{file}` is given to -backend-config and was not found");
+                    backend.mode = LockMode::Unknown;
+                    backend.dynamodb_table = Knowable::Unknown(why.clone());
+                    backend.use_lockfile = Knowable::Unknown(why);
                 }
-                let nothing = [Choice::default()];
-                for choice in if own.is_empty() { &nothing[..] } else { own } {
-                    let layers: Vec<usize> =
-                        std::iter::once(block).chain(choice.sources.iter().copied()).collect();
-                    self.accounted.extend(layers.iter().chain(&winner.shadowed));
-                    let label = choice.label.clone();
-                    let sources = &self.inventory.sources;
-                    let mut backend =
-                        root_module::effective(sources, &layers, &winner.shadowed, scope, label, engine);
-                    if let Some(file) = choice.missing.first() {
-                        // What a file that is not here sets goes over everything else.
-                        let why = format!("`{file}` is given to -backend-config and was not found");
-                        backend.mode = LockMode::Unknown;
-                        backend.dynamodb_table = Knowable::Unknown(why.clone());
-                        backend.use_lockfile = Knowable::Unknown(why);
-                    }
-                    if winner.problems.iter().any(|p| p.kind == ProblemKind::DuplicateBackend) {
-                        // Which of them was meant, nobody can tell; `init` takes neither.
-                        let why = "there are two backend blocks: `init` stops".to_owned();
-                        backend.mode = LockMode::Unknown;
-                        backend.dynamodb_table = Knowable::Unknown(why.clone());
-                        backend.use_lockfile = Knowable::Unknown(why);
-                    }
-                    backends.push(backend);
-                    self.refuse_invalid(&layers, scope);
+                if winner.problems.iter().any(|p| p.kind == ProblemKind::DuplicateBackend) {
+                    // Which of them was meant, nobody can tell; `init` takes neither.
+                    let why = "there are two backend blocks: `init` stops".to_owned();
+                    backend.mode = LockMode::Unknown;
+                    backend.dynamodb_table = Knowable::Unknown(why.clone());
+                    backend.use_lockfile = Knowable::Unknown(why);
                 }
-            }
-            if !backends.is_empty() {
-                let root = self.root(path, RootKind::Terraform, backends, Some(view), &[]);
-                self.inventory.roots.push(root);
+                backends.push(backend);
+                found.problems.extend(self.invalid_values(&layers, scope));
             }
         }
+        if !backends.is_empty() {
+            found.root = Some(self.root(path, RootKind::Terraform, backends, Some(view), &[]));
+        }
+        found
     }
 
     /// Whether a directory's block names its bucket and key itself.
@@ -297,16 +322,15 @@ impl<'a> Builder<'a> {
     }
 
     /// A lock setting that `init` refuses is a problem where it counts, not where it is shadowed.
-    fn refuse_invalid(&mut self, layers: &[usize], scope: &Scope) {
-        let mut found = Vec::new();
-        for source in layers.iter().filter_map(|index| self.inventory.sources.get(*index)) {
-            found.extend(
-                source
-                    .settings
-                    .iter()
-                    .filter_map(|setting| root_module::invalid_value(source, setting, scope)),
-            );
-        }
+    fn invalid_values(&self, layers: &[usize], scope: &Scope) -> Vec<Problem> {
+        let sources = layers.iter().filter_map(|index| self.inventory.sources.get(*index));
+        let settings =
+            sources.flat_map(|source| source.settings.iter().map(move |setting| (source, setting)));
+        settings.filter_map(|(source, setting)| root_module::invalid_value(source, setting, scope)).collect()
+    }
+
+    /// Notes problems, each once.
+    fn refuse(&mut self, found: Vec<Problem>) {
         for problem in found {
             if !self.inventory.problems.contains(&problem) {
                 self.inventory.problems.push(problem);
@@ -393,7 +417,7 @@ impl<'a> Builder<'a> {
                 terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
             let hidden: Vec<usize> = hidden.into_iter().collect();
             backend.sources.extend(root_module::source_refs(&self.inventory.sources, &[], &hidden));
-            self.refuse_invalid(&all, &Scope::default());
+            self.refuse(self.invalid_values(&all, &Scope::default()));
             let view = dirs.get(&unit.path);
             let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
             match self.inventory.roots.iter_mut().find(|have| have.path == unit.path) {
@@ -577,6 +601,9 @@ impl<'a> Builder<'a> {
 
     /// Statements on tables that a backend or a reader names, or that are declared as lock tables.
     fn table_grants(&mut self) {
+        if self.facts.files.iter().all(|(_, file)| file.table_grants.is_empty()) {
+            return;
+        }
         let written = self.inventory.sources.iter().flat_map(|source| &source.settings);
         let locks =
             written.filter(|setting| matches!(setting.name.as_str(), "dynamodb_table" | "lock_table"));
@@ -605,9 +632,9 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, owners: &Owners) -> Inventory {
-        let holding: BTreeSet<&str> =
+        let holding: HashSet<&str> =
             self.inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
-        let roots: BTreeSet<&str> = self.inventory.roots.iter().map(|root| root.path.as_str()).collect();
+        let roots: HashSet<&str> = self.inventory.roots.iter().map(|root| root.path.as_str()).collect();
         let files = self.facts.files.iter().filter(|(id, file)| {
             holding.contains(id.path.as_str()) || (file.module.is_some() && roots.contains(id.dir()))
         });

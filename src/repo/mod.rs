@@ -1,7 +1,9 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
+pub mod buffer;
 pub mod class;
+mod directory;
 pub mod facts;
 mod habits;
 pub mod inventory;

@@ -25,7 +25,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
     match class {
         FileClass::Module => {
             let (module, problems) = hcl::read_module_file(path, text, is_override_file(name));
-            facts.module = Some(module);
+            facts.module = Some(Box::new(module));
             facts.problems = problems;
             // `local-exec` and buildspecs in heredocs run Terraform, too.
             facts.calls = calls::read_calls(path, text);
@@ -33,7 +33,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         }
         FileClass::ModuleJson => {
             let (module, problems) = json::read_module_file(path, text, is_override_file(name));
-            facts.module = Some(module);
+            facts.module = Some(Box::new(module));
             facts.problems = problems;
             read_aws(path, text, &mut facts);
         }
@@ -41,7 +41,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
             let (read, problems) = terragrunt::read_terragrunt(path, text);
             // Kept even when it says nothing: another file may include it, and must find it read.
             let is_config_file = read.is_empty();
-            facts.terragrunt = Some(read);
+            facts.terragrunt = Some(Box::new(read));
             facts.problems =
                 if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
             if is_config_file {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
 
-use super::class::{FileClass, Prefilter, class_in, class_of};
+use super::buffer::Buffer;
+use super::class::{FileClass, Prefilter, Promise, class_in, class_of};
 use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
@@ -22,7 +23,7 @@ use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
 use super::text::{Place, Text};
-use super::walk::{self, Candidate, WalkOptions};
+use super::walk::{self, Candidate, Found, WalkOptions};
 
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
 
@@ -124,7 +125,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
         threads: options.threads,
     };
     let filter = Prefilter::default();
-    let visit = |file: &Candidate<'_>| visit(file, &filter);
+    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, &filter, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
@@ -202,33 +203,70 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
     (source.or(empty), problems)
 }
 
-fn visit(file: &Candidate<'_>, filter: &Prefilter) -> Result<Option<FileFacts>, Problem> {
+/// Reads one directory's files.
+fn visit(files: &[Candidate<'_>], filter: &Prefilter, found: &mut Found<FileFacts>) {
+    let mut constraints = Vec::new();
+    BUFFER.with_borrow_mut(|buffer| {
+        for file in files {
+            match read(file, filter, buffer) {
+                Ok(Read::Nothing) => {}
+                Ok(Read::Facts(facts)) => found.kept.push((file.id(), facts)),
+                Ok(Read::Constraints(bytes)) => constraints.push((file, bytes)),
+                Err(problem) => found.problems.push(problem),
+            }
+        }
+    });
+    // Version constraints are read where something runs that they hold for; most directories are modules.
+    let runs = |facts: &FileFacts| {
+        facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
+    };
+    if found.kept.iter().any(|(_, facts)| runs(facts)) {
+        for (file, bytes) in constraints {
+            let id = file.id();
+            found.kept.extend(read_file(&id.path, FileClass::Module, &bytes).map(|facts| (id, facts)));
+        }
+    }
+}
+
+/// What one file says.
+enum Read {
+    Nothing,
+    Facts(FileFacts),
+    /// The bytes of a sound module file that says no more than which versions it takes.
+    Constraints(Vec<u8>),
+}
+
+fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result<Read, Problem> {
     let name = file.name();
     let class = class_in(file.dir(), &name);
     if class == FileClass::Skip {
-        return Ok(None);
+        return Ok(Read::Nothing);
     }
     let path = || walk::join(file.dir(), &name);
-    BUFFER.with_borrow_mut(|buffer| {
-        let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
-        let matters = filter.may_matter(class, buffer.bytes());
-        if !whole && (class.is_configuration() || matters) {
-            return Err(too_large(&path()));
+    let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
+    let bytes = buffer.bytes();
+    let promise = filter.promise(class, bytes);
+    if !whole && (class.is_configuration() || promise != Promise::Nothing) {
+        return Err(too_large(&path()));
+    }
+    let read = match promise {
+        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => {
+            Read::Constraints(bytes.to_vec())
         }
         // Nothing is allocated for a file that does not matter: most do not.
-        let facts = if matters || buffer.bytes().starts_with(b"\0") {
-            read_file(&path(), class, buffer.bytes())
-        } else {
-            None
-        };
-        buffer.shrink();
+        Promise::Nothing if !bytes.starts_with(b"\0") => Read::Nothing,
+        _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
+    };
+    buffer.shrink();
+    Ok(match read {
         // A flat file that says nothing by itself is kept until it is known whether a call names it.
-        Ok(if class == FileClass::Flat { facts.or_else(|| Some(FileFacts::default())) } else { facts })
+        Read::Nothing if class == FileClass::Flat => Read::Facts(FileFacts::default()),
+        read => read,
     })
 }
 
 thread_local! {
-    static BUFFER: std::cell::RefCell<walk::Buffer> = std::cell::RefCell::new(walk::Buffer::default());
+    static BUFFER: std::cell::RefCell<Buffer> = std::cell::RefCell::new(Buffer::default());
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {

@@ -7,9 +7,9 @@
 //! followed into a loop.
 
 use std::borrow::Cow;
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,8 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rayon::slice::ParallelSliceMut;
 
+use super::buffer::Buffer;
+use super::directory::{Directory, Kind, Listing};
 use super::facts::FileId;
 use super::problem::{Problem, ProblemKind};
 use super::text::Place;
@@ -35,7 +37,7 @@ pub struct WalkOptions {
     pub exclude: Vec<String>,
     /// Look into what git ignores, too.
     pub no_ignore: bool,
-    /// Threads; absent means one per core.
+    /// Threads of its own; absent means those that the program has.
     pub threads: Option<usize>,
 }
 
@@ -92,6 +94,8 @@ impl Progress for Silent {
 /// One file on its way through the walk: nothing is opened or allocated until asked.
 pub struct Candidate<'a> {
     dir: &'a Dir,
+    /// Absent for a file that was asked for by its own name: its directory is not listed.
+    opened: Option<&'a Directory>,
     name: &'a OsStr,
     standing: Standing,
     is_link: bool,
@@ -135,52 +139,32 @@ impl Candidate<'_> {
     /// # Errors
     /// What the system says of opening or reading it.
     pub fn read(&self, buffer: &mut Buffer, limit: usize) -> io::Result<bool> {
-        buffer.filled = 0;
-        let file = File::open(self.os_path())?;
-        buffer.read(&file, limit)
+        buffer.clear();
+        let file = match self.opened {
+            Some(directory) => directory.open_file(self.name),
+            None => fs::File::open(self.os_path()),
+        };
+        buffer.fill(&file?, limit)
     }
 }
 
-/// Where files are read into, one after the other. What was allocated (and cleared) once serves all that follow.
-#[derive(Debug, Default)]
-pub struct Buffer {
-    space: Vec<u8>,
-    filled: usize,
+/// What is kept of one directory's files.
+#[derive(Debug)]
+pub struct Found<T> {
+    /// Files that matter.
+    pub kept: Vec<(FileId, T)>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
 }
 
-impl Buffer {
-    /// The bytes of the file that was read last.
-    pub fn bytes(&self) -> &[u8] {
-        self.space.get(..self.filled).unwrap_or_default()
-    }
-
-    /// Reads to the end of the file or to `limit`, whichever comes first. Says whether it was the end.
-    fn read(&mut self, mut file: &File, limit: usize) -> io::Result<bool> {
-        const CHUNK: usize = 64 * 1024;
-        loop {
-            if self.filled >= limit {
-                return Ok(file.read(&mut [0_u8])? == 0);
-            }
-            if self.filled == self.space.len() {
-                self.space.resize(self.filled + CHUNK.max(self.filled), 0);
-            }
-            let end = self.space.len().min(limit);
-            match file.read(self.space.get_mut(self.filled..end).unwrap_or_default()) {
-                Ok(0) => return Ok(true),
-                Ok(count) => self.filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Gives memory back that only a huge file needed.
-    pub fn shrink(&mut self) {
-        if self.space.len() > 4 * 1024 * 1024 {
-            *self = Self::default();
-        }
+impl<T> Default for Found<T> {
+    fn default() -> Self {
+        Self { kept: Vec::new(), problems: Vec::new() }
     }
 }
+
+/// Looks at one directory's files, all of them together: what one file matters may depend on those beside it.
+pub type Visit<'a, T> = dyn Fn(&[Candidate<'_>], &mut Found<T>) + Sync + 'a;
 
 /// A directory on the way down.
 struct Dir {
@@ -198,16 +182,12 @@ struct Dir {
 }
 
 impl Dir {
-    /// What ignore rules say of an entry. `.ignore` is the user's own word; what git's rules name may be tracked
-    /// all the same.
-    fn standing(&self, name: &OsStr, is_dir: bool) -> Standing {
-        if self.ignores.is_none() && !self.git_ignored {
-            return Standing::Plain;
-        }
-        let path = self.real.join(name);
-        match self.rule_for(&path, is_dir) {
+    /// What ignore rules say of an entry, by its path without links. `.ignore` is the user's own word; what git's
+    /// rules name may be tracked all the same.
+    fn standing(&self, path: &Path, is_dir: bool) -> Standing {
+        match self.rule_for(path, is_dir) {
             Some(Rule::Plain) => Standing::Ignored,
-            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(&path, is_dir)) {
+            Some(Rule::Git) => match self.repository.as_ref().is_some_and(|git| git.tracks(path, is_dir)) {
                 true => Standing::Tracked { by_name: !self.git_ignored },
                 false => Standing::Ignored,
             },
@@ -273,25 +253,30 @@ impl Ignores {
 }
 
 struct Shared<'a, T> {
-    visit: &'a (dyn Fn(&Candidate<'_>) -> Result<Option<T>, Problem> + Sync),
+    visit: &'a Visit<'a, T>,
     keep_ignored: &'a (dyn Fn(&str) -> bool + Sync),
     exclude: GlobSet,
     no_ignore: bool,
     roots: Vec<(PathBuf, String)>,
     progress: &'a dyn Progress,
     files: AtomicU64,
-    kept: Mutex<Vec<(FileId, T)>>,
+    found: Mutex<Found<T>>,
     dir_links: Mutex<Vec<(String, String)>>,
-    problems: Mutex<Vec<Problem>>,
 }
 
-/// Walks and gives every file to `visit`. A git-ignored file is given only when `keep_ignored` says that its
+impl<T> Shared<'_, T> {
+    fn problem(&self, problem: Problem) {
+        lock(&self.found).problems.push(problem);
+    }
+}
+
+/// Walks and gives every directory's files to `visit`. A git-ignored file is given only when `keep_ignored` says that its
 /// name matters to Terraform.
 pub fn walk<T: Send>(
     options: &WalkOptions,
     keep_ignored: &(dyn Fn(&str) -> bool + Sync),
     progress: &dyn Progress,
-    visit: &(dyn Fn(&Candidate<'_>) -> Result<Option<T>, Problem> + Sync),
+    visit: &Visit<'_, T>,
 ) -> Result<Walked<T>, WalkError> {
     let exclude = excludes(&options.exclude)?;
     let starts = starts(&options.paths, keep_ignored)?;
@@ -308,12 +293,12 @@ pub fn walk<T: Send>(
             .collect(),
         progress,
         files: AtomicU64::new(0),
-        kept: Mutex::new(Vec::new()),
+        found: Mutex::new(Found::default()),
         dir_links: Mutex::new(Vec::new()),
-        problems: Mutex::new(Vec::new()),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads.unwrap_or(0)).build()?;
-    pool.scope(|scope| {
+    let own = options.threads.map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build());
+    let pool = own.transpose()?;
+    in_pool(pool.as_ref(), |scope| {
         for Start { canonical, shown, given, flat } in &starts {
             let shared = &shared;
             if canonical.is_dir() {
@@ -342,17 +327,25 @@ pub fn walk<T: Send>(
                     git_ignored: false,
                     flat: true,
                 };
-                visit_file(shared, &Candidate { dir: &dir, name, standing: Standing::Plain, is_link: false });
+                let standing = Standing::Plain;
+                let file = Candidate { dir: &dir, opened: None, name, standing, is_link: false };
+                visit_files(shared, &[file]);
             }
         }
     });
-    let mut kept = shared.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
-    pool.install(|| kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path)));
+    let Found { mut kept, mut problems } = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
     dir_links.sort();
-    let mut problems = shared.problems.into_inner().unwrap_or_else(PoisonError::into_inner);
     problems.sort_by(|a, b| a.place.cmp(&b.place));
     Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+fn in_pool<'s>(own: Option<&rayon::ThreadPool>, work: impl FnOnce(&rayon::Scope<'s>) + Send) {
+    match own {
+        Some(pool) => pool.scope(work),
+        None => rayon::scope(work),
+    }
 }
 
 /// Where the walk begins.
@@ -494,64 +487,86 @@ fn unreadable(path: &str, error: &io::Error) -> Problem {
     }
 }
 
-fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, dir: Dir) {
-    let entries: Result<Vec<_>, _> = fs::read_dir(&dir.os_path).and_then(Iterator::collect);
-    let entries: Vec<(OsString, fs::DirEntry)> = match entries {
-        Ok(entries) => entries.into_iter().map(|entry: fs::DirEntry| (entry.file_name(), entry)).collect(),
-        Err(error) => {
-            lock(&shared.problems).push(unreadable(&dir.shown, &error));
-            return;
-        }
+fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, mut dir: Dir) {
+    let opened = Directory::open(&dir.os_path).and_then(|opened| Ok((opened.list()?, opened)));
+    let (entries, opened) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return shared.problem(unreadable(&dir.shown, &error)),
     };
-    let mut dir = dir;
     if !shared.no_ignore {
-        let has = |name: &str| entries.iter().any(|(have, _)| have == name);
-        if has(".git") && dir.repository.as_ref().is_none_or(|around| !around.is_at(&dir.real)) {
-            dir.repository = Some(Arc::new(Repository::new(&dir.real)));
-        }
-        let git = dir.repository.is_some() && has(".gitignore");
-        let rules = ignore_files(&dir.real, git, has(".ignore"));
-        if !rules.is_empty() {
-            dir.ignores = Some(Arc::new(Ignores { rules, parent: dir.ignores.take() }));
-        }
+        add_rules(&mut dir, &entries);
     }
-    for (name, entry) in entries {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
-            if dir.flat || known_cache || dir.standing(&name, true) == Standing::Ignored {
-                continue;
+    let dir = &dir;
+    let mut files = Vec::with_capacity(entries.len());
+    // One path for all entries: with most of them nothing is done but asking the rules.
+    let mut real = dir.real.clone();
+    for (name, kind) in entries.iter() {
+        real.push(name);
+        let candidate = |standing, is_link| Candidate { dir, opened: Some(&opened), name, standing, is_link };
+        match kind {
+            Kind::Dir => enter(shared, scope, dir, name, &real),
+            Kind::File => files.extend(counts(shared, candidate(dir.standing(&real, false), false))),
+            Kind::Link => {
+                let standing = dir.standing(&real, false);
+                if visit_link(shared, scope, dir, name, standing) {
+                    files.extend(counts(shared, candidate(standing, true)));
+                }
             }
-            let shown = join(&dir.shown, &name.to_string_lossy());
-            if shared.exclude.is_match(&shown) {
-                continue;
+            Kind::Other if (shared.keep_ignored)(&name.to_string_lossy()) => {
+                no_file(shared, &join(&dir.shown, &name.to_string_lossy()));
             }
-            let real = dir.real.join(&name);
-            let child = Dir {
-                shown,
-                os_path: entry.path(),
-                real,
-                ignores: dir.ignores.clone(),
-                repository: dir.repository.clone(),
-                git_ignored: dir.rule_for(&dir.real.join(&name), true).is_some(),
-                flat: false,
-            };
-            scope.spawn(move |scope| walk_dir(shared, scope, child));
-        } else if kind.is_file() {
-            let standing = dir.standing(&name, false);
-            visit_file(shared, &Candidate { dir: &dir, name: &name, standing, is_link: false });
-        } else if kind.is_symlink() {
-            visit_link(shared, scope, &dir, &name, dir.standing(&name, false));
-        } else if (shared.keep_ignored)(&name.to_string_lossy()) {
-            no_file(shared, &join(&dir.shown, &name.to_string_lossy()));
+            Kind::Other => {}
         }
+        real.pop();
     }
+    visit_files(shared, &files);
+}
+
+/// The repository that begins here, and the ignore rules that stand here.
+fn add_rules(dir: &mut Dir, entries: &Listing) {
+    let has = |name: &str| entries.iter().any(|(have, _)| have == name);
+    if has(".git") && dir.repository.as_ref().is_none_or(|around| !around.is_at(&dir.real)) {
+        dir.repository = Some(Arc::new(Repository::new(&dir.real)));
+    }
+    let git = dir.repository.is_some() && has(".gitignore");
+    let rules = ignore_files(&dir.real, git, has(".ignore"));
+    if !rules.is_empty() {
+        dir.ignores = Some(Arc::new(Ignores { rules, parent: dir.ignores.take() }));
+    }
+}
+
+/// Goes into a subdirectory, unless something speaks against it.
+fn enter<'s, T: Send>(
+    shared: &'s Shared<'_, T>,
+    scope: &rayon::Scope<'s>,
+    dir: &Dir,
+    name: &OsStr,
+    real: &Path,
+) {
+    let known_cache = name.to_str().is_some_and(|name| CACHES.contains(&name));
+    if dir.flat || known_cache || dir.standing(real, true) == Standing::Ignored {
+        return;
+    }
+    let shown = join(&dir.shown, &name.to_string_lossy());
+    if shared.exclude.is_match(&shown) {
+        return;
+    }
+    let child = Dir {
+        shown,
+        os_path: dir.os_path.join(name),
+        ignores: dir.ignores.clone(),
+        repository: dir.repository.clone(),
+        git_ignored: dir.rule_for(real, true).is_some(),
+        real: real.to_owned(),
+        flat: false,
+    };
+    scope.spawn(move |scope| walk_dir(shared, scope, child));
 }
 
 /// Sockets, pipes and devices: opening them could block, or never end. Terraform would read one of this name.
 fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
     if !shared.exclude.is_match(shown) {
-        lock(&shared.problems).push(Problem {
+        shared.problem(Problem {
             kind: ProblemKind::Unreadable,
             place: Place { file: shown.to_owned(), line: 1, column: 1 },
             message: "is a pipe, a socket or a device and is not opened; what it holds is not known"
@@ -560,26 +575,25 @@ fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
     }
 }
 
+/// Notes or follows a link to a directory. Says whether the link leads to a file.
 fn visit_link<'s, T: Send>(
     shared: &'s Shared<'_, T>,
     scope: &rayon::Scope<'s>,
     dir: &Dir,
-    name: &OsString,
+    name: &OsStr,
     standing: Standing,
-) {
+) -> bool {
     let os_path = dir.os_path.join(name);
     let shown = join(&dir.shown, &name.to_string_lossy());
     match fs::metadata(&os_path) {
-        Ok(target) if target.is_file() => {
-            visit_file(shared, &Candidate { dir, name, standing, is_link: true });
-        }
+        Ok(target) if target.is_file() => return true,
         Ok(target)
             if target.is_dir()
                 && standing != Standing::Ignored
                 && !dir.flat
                 && !shared.exclude.is_match(&shown) =>
         {
-            let Ok(target) = fs::canonicalize(&os_path) else { return };
+            let Ok(target) = fs::canonicalize(&os_path) else { return false };
             match shared.roots.iter().find(|(root, _)| target.starts_with(root)) {
                 Some((root, root_shown)) => {
                     let below = target.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
@@ -587,7 +601,7 @@ fn visit_link<'s, T: Send>(
                         if below.is_empty() { root_shown.clone() } else { join(root_shown, &below) };
                     let inside_itself = target_shown == "." || shown.starts_with(&format!("{target_shown}/"));
                     if inside_itself {
-                        lock(&shared.problems).push(Problem {
+                        shared.problem(Problem {
                             kind: ProblemKind::SymlinkLoop,
                             place: Place { file: shown, line: 1, column: 1 },
                             message: format!(
@@ -618,30 +632,38 @@ fn visit_link<'s, T: Send>(
         Ok(_) => {}
         // A dangling link to something that Terraform would load is a failure there, too.
         Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) && !shared.exclude.is_match(&shown) => {
-            lock(&shared.problems).push(unreadable(&shown, &error));
+            shared.problem(unreadable(&shown, &error));
         }
         Err(_) => {}
     }
+    false
 }
 
-fn visit_file<T: Send>(shared: &Shared<'_, T>, candidate: &Candidate<'_>) {
-    if candidate.standing == Standing::Ignored && !(shared.keep_ignored)(&candidate.name()) {
+/// The file, unless ignore rules or excludes leave it out.
+fn counts<'a, T>(shared: &Shared<'_, T>, file: Candidate<'a>) -> Option<Candidate<'a>> {
+    if file.standing == Standing::Ignored && !(shared.keep_ignored)(&file.name()) {
+        return None;
+    }
+    let excluded = !shared.exclude.is_empty() && shared.exclude.is_match(join(file.dir(), &file.name()));
+    (!excluded).then_some(file)
+}
+
+fn visit_files<T: Send>(shared: &Shared<'_, T>, files: &[Candidate<'_>]) {
+    const STEP: u64 = 1024;
+    if files.is_empty() {
         return;
     }
-    if !shared.exclude.is_empty() {
-        let shown = join(&candidate.dir.shown, &candidate.name.to_string_lossy());
-        if shared.exclude.is_match(&shown) {
-            return;
-        }
+    let count = u64::try_from(files.len()).unwrap_or(u64::MAX);
+    let before = shared.files.fetch_add(count, Ordering::Relaxed);
+    if (before + count) / STEP > before / STEP {
+        shared.progress.files(before + count);
     }
-    let seen = shared.files.fetch_add(1, Ordering::Relaxed) + 1;
-    if seen.is_multiple_of(1024) {
-        shared.progress.files(seen);
-    }
-    match (shared.visit)(candidate) {
-        Ok(Some(kept)) => lock(&shared.kept).push((candidate.id(), kept)),
-        Ok(None) => {}
-        Err(problem) => lock(&shared.problems).push(problem),
+    let mut found = Found::default();
+    (shared.visit)(files, &mut found);
+    if !found.kept.is_empty() || !found.problems.is_empty() {
+        let mut all = lock(&shared.found);
+        all.kept.append(&mut found.kept);
+        all.problems.append(&mut found.problems);
     }
 }
 
@@ -661,10 +683,12 @@ mod tests {
 
     fn names(root: &Path, options: WalkOptions) -> (Vec<(String, bool)>, Walked<usize>) {
         let options = WalkOptions { paths: vec![root.to_owned()], ..options };
-        let walked = walk(&options, &|name| name.ends_with(".tf"), &Silent, &|file| {
-            let mut buffer = Buffer::default();
-            assert!(file.read(&mut buffer, 1 << 20).unwrap());
-            Ok(Some(buffer.bytes().len()))
+        let walked = walk(&options, &|name| name.ends_with(".tf"), &Silent, &|files, found| {
+            for file in files {
+                let mut buffer = Buffer::default();
+                assert!(file.read(&mut buffer, 1 << 20).unwrap());
+                found.kept.push((file.id(), buffer.bytes().len()));
+            }
         })
         .unwrap();
         let prefix = format!("{}/", root.display());
@@ -781,18 +805,7 @@ mod tests {
         let (shown, _) = names(root.path(), WalkOptions { exclude, ..WalkOptions::default() });
         assert_eq!(shown, [yes("a/main.tf")]);
         let options = WalkOptions { paths: vec![root.path().join("no")], ..WalkOptions::default() };
-        let visit = |_: &Candidate<'_>| -> Result<Option<()>, Problem> { Ok(None) };
+        let visit = |_: &[Candidate<'_>], _: &mut Found<()>| {};
         assert!(matches!(walk(&options, &|_| false, &Silent, &visit), Err(WalkError::NoSuchPath { .. })));
-    }
-
-    #[test]
-    fn reading_stops_at_the_limit_and_says_so() {
-        let root = tree(&[("f", "0123456789")]);
-        let file = File::open(root.path().join("f")).unwrap();
-        let mut buffer = Buffer::default();
-        assert!(!buffer.read(&file, 4).unwrap());
-        assert_eq!(buffer.bytes(), b"0123");
-        let file = File::open(root.path().join("f")).unwrap();
-        assert!(Buffer::default().read(&file, 10).unwrap());
     }
 }

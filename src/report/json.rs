@@ -1,6 +1,7 @@
 //! `--format json`: the stable form that other programs build on, and its JSON Schema. Names here stay; more may be
 //! added. Values stand as they are in the files: only characters that could drive a terminal are escaped.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema};
@@ -54,7 +55,10 @@ pub fn render(report: &ScanReport<'_>) -> Result<String, serde_json::Error> {
     };
     let mut json = serde_json::to_string_pretty(&document)?;
     json.push('\n');
-    Ok(safe_json(&json).into_owned())
+    Ok(match safe_json(&json) {
+        Cow::Borrowed(_) => json,
+        Cow::Owned(safe) => safe,
+    })
 }
 
 /// The JSON Schema of [`render`]'s document; committed as `docs/schema/scan.schema.json`.

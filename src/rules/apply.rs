@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
 use super::ignores::{IGNORE_EXPIRED, IGNORE_UNUSED};
 use super::{ALL, Check};
 use crate::config::{Config, Date, Ignore};
@@ -14,12 +16,14 @@ use crate::repo::inventory::Inventory;
 ///
 /// An ignored finding stays, with its reason; a rule that is switched off says nothing.
 pub fn check(inventory: &Inventory, config: &Config, today: Date) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for rule in ALL {
-        if let Check::Inventory(check) = rule.check {
-            findings.extend(check(inventory));
-        }
-    }
+    let said: Vec<Vec<Finding>> = ALL
+        .par_iter()
+        .map(|rule| match rule.check {
+            Check::Inventory(check) => check(inventory),
+            _ => Vec::new(),
+        })
+        .collect();
+    let mut findings: Vec<Finding> = said.into_iter().flatten().collect();
     findings.extend(expired(config, today));
 
     let inline = Inline::of(inventory);

@@ -91,10 +91,14 @@ pub fn depth(bytes: &[u8], within: Span) -> usize {
     let mut deepest = 0;
     while lexer.at < lexer.end {
         let before = lexer.at;
+        let around = lexer.open.len();
+        let quote = lexer.in_code() && lexer.peek(0) == Some(b'"');
         if lexer.step().is_err() || lexer.at == before {
             lexer.at = before + 1;
         }
-        deepest = deepest.max(lexer.open.len());
+        // A plain string is passed over in one step.
+        let passed = quote && lexer.open.len() == around;
+        deepest = deepest.max(lexer.open.len() + usize::from(passed));
     }
     deepest
 }
@@ -146,9 +150,37 @@ fn is_name(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit() || byte == b'-'
 }
 
-/// Bytes that mean nothing in code between brackets: the inner loop runs over them.
-fn is_plain(byte: u8) -> bool {
-    !matches!(byte, b'"' | b'#' | b'/' | b'<' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'\n')
+/// Bytes that mean something in code.
+const IN_CODE: Marks = Marks::of(b"\"#/<()[]{}\n");
+
+/// Bytes that mean something in code between brackets, where lines end without ending anything.
+const IN_BRACKETS: Marks = Marks::of(b"\"#/<()[]{}");
+
+/// Bytes that mean something in a quoted string.
+const IN_QUOTES: Marks = Marks::of(b"\"\\$%\n");
+
+/// A set of bytes; the inner loops run over all others.
+struct Marks([bool; 256]);
+
+impl Marks {
+    #[expect(clippy::indexing_slicing, reason = "a byte is less than 256, and this runs in the compiler")]
+    const fn of(mut bytes: &[u8]) -> Self {
+        let mut set = [false; 256];
+        while let [first, rest @ ..] = bytes {
+            set[*first as usize] = true;
+            bytes = rest;
+        }
+        Self(set)
+    }
+
+    fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)).copied().unwrap_or(true)
+    }
+
+    /// How many bytes come before the first of them.
+    fn before(&self, bytes: &[u8]) -> usize {
+        bytes.iter().position(|byte| self.has(*byte)).unwrap_or(bytes.len())
+    }
 }
 
 impl<'a> Lexer<'a> {
@@ -254,7 +286,8 @@ impl<'a> Lexer<'a> {
 
     fn step_code(&mut self) -> Result<(), LexError> {
         let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
-        let plain = rest.iter().take_while(|byte| is_plain(**byte)).count();
+        let marks = if self.open.is_empty() { &IN_CODE } else { &IN_BRACKETS };
+        let plain = marks.before(rest);
         if plain > 0 {
             self.at += plain;
             return Ok(());
@@ -263,8 +296,14 @@ impl<'a> Lexer<'a> {
         match byte {
             b'\n' => self.at += 1,
             b'"' => {
-                self.open.push(Open::Quote);
+                let inside = rest.get(1..).unwrap_or_default();
+                let length = IN_QUOTES.before(inside);
                 self.at += 1;
+                // Most strings have nothing in them but text.
+                match inside.get(length) {
+                    Some(b'"') => self.at += length + 1,
+                    _ => self.open.push(Open::Quote),
+                }
             }
             b'#' | b'/' => match self.comment_end() {
                 Some(end) => self.at = end,
@@ -361,20 +400,18 @@ impl<'a> Lexer<'a> {
                 return;
             }
         }
-        while let Some(byte) = self.peek(0) {
-            match byte {
-                b'\n' => {
-                    self.at += 1;
-                    self.set_fresh(true);
-                    return;
-                }
-                b'$' | b'%' => {
-                    self.set_fresh(false);
-                    if self.open_template(byte) {
-                        return;
-                    }
-                }
-                _ => self.at += 1,
+        loop {
+            let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
+            self.at += memchr::memchr3(b'\n', b'$', b'%', rest).unwrap_or(rest.len());
+            let Some(byte) = self.peek(0) else { return };
+            if byte == b'\n' {
+                self.at += 1;
+                self.set_fresh(true);
+                return;
+            }
+            self.set_fresh(false);
+            if self.open_template(byte) {
+                return;
             }
         }
     }
@@ -426,7 +463,7 @@ impl<'a> Lexer<'a> {
                         }
                         self.at += 1;
                     }
-                    Some(byte) if is_plain(byte) => self.at += 1,
+                    Some(byte) if !IN_CODE.has(byte) => self.at += 1,
                     Some(_) => self.step_or_reset()?,
                 }
                 end = self.at;
@@ -789,8 +826,27 @@ mod tests {
         let deep = format!("a = {}1{}\nb = 2\n", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(all(&deep).attributes.len(), 2);
         assert_eq!(depth(deep.as_bytes(), Span::new(0, deep.len())), 100_000);
+        let quoted = "a = [f(\"x\"), \"${g(\"y\")}\"]\n# ((((";
+        assert_eq!(depth(quoted.as_bytes(), Span::new(0, quoted.len())), 5);
         let open = "a {".repeat(100_000);
         assert!(all(&open).error.is_some());
+    }
+
+    #[test]
+    fn strings_in_brackets_end_where_they_end() {
+        for (inside, sound) in [
+            ("x = \"}\"\n y = \"a\\\"}\"", true),
+            ("x = \"${f(\"}\")}}\" # }", true),
+            ("x = \"%{ if a }}%{ endif }\"", true),
+            ("x = <<E\n}\" ${\"}\"}\nE\n", true),
+            ("x = \"never closed\n", false),
+        ] {
+            let text = format!("a {{\n {inside}\n}}\nb = 1\n");
+            let found = all(&text);
+            assert_eq!(found.error.is_none(), sound, "{text}");
+            assert_eq!(found.blocks.len(), usize::from(sound), "{text}");
+            assert!(found.attribute("b").is_some(), "{text}");
+        }
     }
 
     #[test]

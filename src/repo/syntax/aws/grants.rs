@@ -10,6 +10,9 @@ use crate::repo::text::Span;
 /// Blocks nested deeper than this hold no policy.
 const MAX_NESTING: usize = 8;
 
+/// Without one of these a block holds no document.
+const MARKS: [&[u8]; 2] = [b"Statement", b"aws_iam_policy_document"];
+
 /// One statement that allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statement {
@@ -46,12 +49,16 @@ pub(super) fn hcl(bytes: &[u8]) -> Vec<Document> {
         for block in &body.blocks {
             if block.labels.first().is_some_and(|kind| kind == "aws_iam_policy_document") {
                 documents.push(block_document(bytes, block));
-            } else if depth < MAX_NESTING {
+            } else if depth < MAX_NESTING && holds_document(block.body.of(bytes)) {
                 open.push((block.body, depth + 1));
             }
         }
     }
     documents
+}
+
+fn holds_document(body: &[u8]) -> bool {
+    MARKS.iter().any(|mark| memchr::memmem::find(body, mark).is_some())
 }
 
 /// `statement` blocks, also those that a `dynamic` block makes.

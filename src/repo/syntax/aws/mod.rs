@@ -49,8 +49,12 @@ fn mentions(bytes: &[u8], words: &[&str]) -> bool {
 pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
     let Some(written) = written(file) else { return Vec::new() };
     let bytes = text.bytes();
-    let by_module = tables::MODULES.iter().any(|module| mentions(bytes, module.marks));
-    if !(mentions(bytes, &["LockID"]) || (written != Written::Yaml && by_module)) {
+    let by_module = || {
+        // The keyword can't be spelled otherwise in native syntax.
+        let calls = written != Written::Hcl || mentions(bytes, &["module"]);
+        calls && tables::MODULES.iter().any(|module| mentions(bytes, module.marks))
+    };
+    if !(mentions(bytes, &["LockID"]) || (written != Written::Yaml && by_module())) {
         return Vec::new();
     }
     let mut found = match written {
