@@ -8,8 +8,8 @@ use lockshift::audit::judge::{JudgeOptions, judge};
 use lockshift::audit::lock_info::LockBody;
 use lockshift::audit::outcome::Audit;
 use lockshift::audit::snapshot::{
-    BucketSnapshot, LockInterval, LockObject, ProbeResult, Read, Settled, Snapshot, StateHistory,
-    StateObject, StateWrite, TableFacts, TableSnapshot, Unread,
+    BucketSnapshot, LockInterval, LockObject, ProbeResult, ProbeVerdict, Read, Settled, Snapshot,
+    StateHistory, StateObject, StateWrite, TableFacts, TableSnapshot, Unread,
 };
 use lockshift::migrate::evidence::Evidence;
 use lockshift::moment::Moment;
@@ -176,7 +176,9 @@ fn probes_are_handed_on() {
         bucket: "b".into(),
         endpoint: Some("https://objects.example".into()),
         honoured: true,
-        verdict: "enforced".into(),
+        verdict: ProbeVerdict::Enforced,
+        conditional_delete: Some(true),
+        steps: Vec::new(),
         at: at(NOW),
     });
     let evidence = evidence(&judge(&snapshot, &expected(), &JudgeOptions::default()));

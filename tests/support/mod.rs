@@ -1,6 +1,13 @@
 //! What several tests share: the program under test, `terraform` cut off from the machine it runs on, and the
 //! emulator of S3 and DynamoDB. No assertions live here.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test stops the test, as the test itself would"
+)]
 
 pub mod double;
 pub mod emulator;

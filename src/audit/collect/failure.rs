@@ -52,9 +52,9 @@ impl Failure {
     }
 
     /// An answer that says no, with its code and message.
-    pub fn coded(status: u16, code: String, message: String) -> Self {
+    pub fn coded(status: u16, code: String, message: &str) -> Self {
         let reason = if message.is_empty() { code.clone() } else { format!("{code}: {message}") };
-        let action = named_action(&message);
+        let action = named_action(message);
         Self { code: Some(code), status: Some(status), reason, action, region: None }
     }
 

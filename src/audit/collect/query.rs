@@ -176,7 +176,7 @@ fn refused(status: u16, xml: &str) -> Failure {
         node.text().map(str::to_owned)
     };
     let code = text("Code").unwrap_or_else(|| format!("HTTP {status}"));
-    Failure::coded(status, code, text("Message").unwrap_or_default())
+    Failure::coded(status, code, &text("Message").unwrap_or_default())
 }
 
 #[cfg(test)]
