@@ -6,6 +6,7 @@ use super::lock_finding::{
 };
 use super::world::World;
 use crate::audit::outcome::AuditFinding;
+use crate::audit::snapshot::Settled;
 use crate::finding::Severity;
 use crate::repo::inventory::LockMode;
 use crate::rules::{Rule, audit_locks as rules};
@@ -37,7 +38,8 @@ fn split(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
     // What counts as left behind is not being taken.
     let being_taken = BEING_TAKEN.min(world.options.stale_after);
     let certain = is_settled(held);
-    if !is_older(held, world.now, if certain { being_taken } else { READING }) {
+    let moving = held.settled == Settled::Changed;
+    if moving || !is_older(held, world.now, if certain { being_taken } else { READING }) {
         return None;
     }
     let message = format!(
