@@ -17,6 +17,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use support::emulator::Emulator;
 use support::root_module::{Mode, RootModule};
@@ -216,6 +217,51 @@ impl Asked {
         let status = self.child.wait().unwrap();
         (status.code(), format!("{}{rest}", self.said))
     }
+}
+
+#[test]
+fn an_audit_s_findings_are_released_each_judged_anew() {
+    let (emulator, _alone) = emulator();
+    let top = TempDir::new().unwrap();
+    let stacks: Vec<RootModule> = ["one", "two"]
+        .iter()
+        .map(|name| RootModule::at(top.path(), name, &format!("{name}/terraform.tfstate"), Mode::Dual))
+        .collect();
+    for stack in &stacks {
+        stack.init(&emulator);
+        stack.hold(&emulator, "first").kill();
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    let mut audit = support::lockshift(top.path(), &emulator);
+    audit.args(["audit", ".", "--format", "json", "--output", "audit.json"]);
+    let audited = audit.args(["--stale-after", "1s", "--settle", "0"]).output().unwrap();
+    assert_eq!(audited.status.code(), Some(1), "{}", String::from_utf8_lossy(&audited.stderr));
+    // Meanwhile the second one is released, and another run holds the lock.
+    let old = emulator.lock_in_s3("states", "two/terraform.tfstate").unwrap();
+    stacks[1].run(&emulator, &["force-unlock", "-force", &old]);
+    let running = stacks[1].hold(&emulator, "second");
+    let new = held(&emulator, "two/terraform.tfstate");
+
+    let arguments = ["--from-audit", "audit.json", "--rule", "lock-stale", "--yes", "--stale-after", "1s"];
+    let wrong =
+        unlock(top.path(), &emulator, &["--from-audit", "audit.json", "--rule", "lock-stael", "--yes"]);
+    assert_eq!((wrong.0, wrong.1.contains("did you mean `lock-stale`?")), (Some(2), true), "{}", wrong.1);
+    let (code, said) = unlock(top.path(), &emulator, &arguments);
+    assert_eq!(code, Some(1), "one was refused: {said}");
+    assert_eq!(held(&emulator, "one/terraform.tfstate"), (None, None), "{said}");
+    assert!(said.contains("refused unlock-id-differs"), "{said}");
+    assert_eq!(held(&emulator, "two/terraform.tfstate"), new, "the new run keeps its lock");
+
+    // Whoever waits for it is told when it ends.
+    let mut watch = support::lockshift(top.path(), &emulator);
+    let mut watching = watch.args(["watch", "two", "--every", "1s"]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(watching.try_wait().unwrap().is_none(), "it waits while the run is at work");
+    assert!(running.finish());
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    let mut watch = support::lockshift(top.path(), &emulator);
+    let free = watch.args(["watch", "two", "--every", "1s"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&free.stdout).ends_with("released\n"));
 }
 
 #[test]

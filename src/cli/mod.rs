@@ -14,6 +14,7 @@ mod progress;
 mod reach;
 mod scan;
 mod unlock;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ enum Command {
     Scan(scan::Args),
     Migrate(migrate::Args),
     Unlock(Box<unlock::Args>),
+    Watch(Box<watch::Args>),
     Audit(Box<audit::Args>),
     Policy(policy::Args),
     Explain(explain::Args),
@@ -114,6 +116,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Unlock(args) => unlock::run(&args, terminal),
+        Command::Watch(args) => watch::run(&args, terminal),
         Command::Audit(args) => audit::run(&args, terminal),
         Command::Policy(args) => policy::run(&args, terminal),
         Command::Explain(args) => explain::run(&args, terminal),

@@ -1,7 +1,7 @@
 //! `lockshift unlock`: releases a lock that nobody holds any more, on condition. Joins finding the state, reading both
 //! stores, deciding, asking, removing and reading back.
 
-mod target;
+pub(super) mod target;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::unlock::perform::Session;
 use crate::unlock::record::{After, Record, SCHEMA_VERSION};
 use crate::unlock::seen::{Side, Store};
 use crate::unlock::stores::Stores;
-use target::Target;
+use target::{Choice, Target};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -65,21 +65,8 @@ pub(super) struct Args {
     #[arg(long, requires = "digest")]
     read_state: bool,
 
-    /// Workspace, with a directory.
-    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Which state")]
-    workspace: String,
-    /// Which bucket, where a directory's backend can be in several.
-    #[arg(long, value_name = "BUCKET", help_heading = "Which state")]
-    bucket: Option<String>,
-    /// The lock table, by name or ARN [default: what the scanned directory says].
-    #[arg(long, value_name = "TABLE", help_heading = "Which state")]
-    table: Option<String>,
-    /// There is no lock table: runs lock in S3 alone.
-    #[arg(long, conflicts_with = "table", help_heading = "Which state")]
-    no_table: bool,
-    /// Where to look for the backend of an `s3://…` state [default: the current directory].
-    #[arg(long = "in", value_name = "PATH", help_heading = "Which state")]
-    within: Vec<PathBuf>,
+    #[command(flatten)]
+    choice: Choice,
     /// An audit's JSON: every lock that the rule found in it.
     #[arg(long, value_name = "FILE", requires = "rule", help_heading = "Which state")]
     from_audit: Option<PathBuf>,
@@ -162,6 +149,11 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let mut run = Run { args, session, stale_after, terminal, records: Vec::new() };
     let mut outcomes = Vec::new();
     for target in &targets {
+        if run.session.interrupted() {
+            output::to_stderr("interrupted: the states after this one were not looked at\n");
+            outcomes.push(Outcome::Unjudged);
+            break;
+        }
         outcomes.push(run.one(target)?);
     }
     if let Some((path, file)) = record {

@@ -7,6 +7,7 @@
 
 pub mod decide;
 pub mod digest;
+pub mod interrupts;
 pub mod perform;
 pub mod record;
 pub mod seen;

@@ -8,6 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::decide::{self, Refusal, Removal};
 use super::digest::{DigestDecision, DigestSeen, Item};
+use super::interrupts::Interrupts;
 use super::record::{Action, After};
 use super::seen::{Proof, Seen, Side, State, Store};
 use super::stores::{Conditions, Stores, Written};
@@ -24,6 +25,7 @@ pub const UNCONDITIONAL: &str = "unlock-store-unconditional";
 pub struct Session {
     runtime: Runtime,
     options: CollectOptions,
+    interrupts: Interrupts,
 }
 
 /// What was done, and what is true now.
@@ -42,7 +44,9 @@ impl Session {
     /// Why there can be no session.
     pub fn new(options: CollectOptions) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        Ok(Self { runtime: runtime.map_err(|error| error.to_string())?, options })
+        let interrupts =
+            Interrupts::listen().map_err(|error| format!("signals can't be handled: {error}"))?;
+        Ok(Self { runtime: runtime.map_err(|error| error.to_string())?, options, interrupts })
     }
 
     /// The way to one state. `table` is none where its runs lock in S3 alone.
@@ -87,10 +91,18 @@ impl Session {
         Some(Refusal { gate: UNCONDITIONAL, reason, help: help.to_owned() })
     }
 
+    /// Whether an interrupt came during a write: nothing new should be begun.
+    pub fn interrupted(&self) -> bool {
+        self.interrupts.heard()
+    }
+
+    fn held<T>(&self, work: impl Future<Output = T>) -> T {
+        self.interrupts.holding(|| self.runtime.block_on(work))
+    }
+
     /// Removes what was decided on, while it is what was read.
     pub fn remove(&self, stores: &Stores, seen: &Seen, removals: &[Removal]) -> Done {
-        self.runtime.block_on(async {
-            let deaf = deaf_to_interrupts();
+        self.held(async {
             let mut actions = Vec::new();
             let mut going = true;
             for removal in removals {
@@ -100,7 +112,6 @@ impl Session {
                 actions.push(action(stores, seen, removal, written.as_ref()));
             }
             let after = stores.read().await;
-            deaf.abort();
             Done { actions, after }
         })
     }
@@ -116,8 +127,7 @@ impl Session {
 
     /// Sets or removes a digest, while it is what was read; then reads it again.
     pub fn write_digest(&self, stores: &Stores, decision: &DigestDecision) -> (Option<Action>, Item) {
-        self.runtime.block_on(async {
-            let deaf = deaf_to_interrupts();
+        self.held(async {
             let (operation, while_it, written) = match decision {
                 DigestDecision::Write { digest, while_it } => {
                     ("PutItem", while_it, stores.write_digest(digest, while_it).await)
@@ -146,15 +156,9 @@ impl Session {
                 text,
             };
             let after = stores.read_digest().await;
-            deaf.abort();
             (Some(action), after)
         })
     }
-}
-
-/// While this lives, Ctrl-C does not end the program.
-fn deaf_to_interrupts() -> tokio::task::JoinHandle<()> {
-    tokio::spawn(async { while tokio::signal::ctrl_c().await.is_ok() {} })
 }
 
 fn action(stores: &Stores, seen: &Seen, removal: &Removal, written: Option<&Written>) -> Action {

@@ -46,7 +46,13 @@ pub fn probe(
     let probed = runtime.block_on(async {
         let clients = Clients::new(options, Meter::default());
         let mut probed = Probed::default();
+        let mut stop = false;
         for target in Target::all(expected, options) {
+            if stop {
+                let line = Failure::own("not probed: interrupted");
+                probed.unread.push(line.unread(&format!("s3://{}", target.name), "PutObject", false));
+                continue;
+            }
             // The first way in is as good as any: the store is the same.
             let Some(access) = target.ways.first() else { continue };
             let mut region = access.region.clone();
@@ -68,6 +74,7 @@ pub fn probe(
                 let mut run = Run::new(client, target.name.clone(), key);
                 let ended = run.guarded().await;
                 probed.unread.append(&mut run.unread);
+                stop |= run.interrupted;
                 match ended {
                     Ok(verdict) => {
                         probed.probes.push(ProbeResult {
@@ -96,6 +103,19 @@ pub fn probe(
     Ok(probed)
 }
 
+/// Ends with Ctrl-C, or with the signal by which a CI server cancels a job.
+async fn interrupted() {
+    #[cfg(unix)]
+    if let Ok(mut cancelled) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = cancelled.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
 /// One bucket's probe.
 struct Run {
     client: Client,
@@ -110,6 +130,7 @@ struct Run {
     /// Versions and delete markers that we made.
     versions: Vec<String>,
     unread: Vec<Unread>,
+    interrupted: bool,
 }
 
 /// How a conditional request was answered.
@@ -135,21 +156,23 @@ impl Run {
             dirty: false,
             versions: Vec::new(),
             unread: Vec::new(),
+            interrupted: false,
         }
     }
 
     /// All steps, then cleaning up whatever happened.
     async fn guarded(&mut self) -> Result<ProbeVerdict, Failure> {
-        let result = {
+        let ended = {
             let steps = self.run();
             tokio::pin!(steps);
             tokio::select! {
-                result = &mut steps => result,
-                _ = tokio::signal::ctrl_c() => Err(Failure::own("interrupted")),
+                result = &mut steps => Some(result),
+                () = interrupted() => None,
             }
         };
+        self.interrupted = ended.is_none();
         self.clean_up().await;
-        result
+        ended.unwrap_or_else(|| Err(Failure::own("interrupted")))
     }
 
     async fn run(&mut self) -> Result<ProbeVerdict, Failure> {

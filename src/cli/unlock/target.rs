@@ -19,11 +19,32 @@ use crate::unlock::seen::State;
 
 /// One state whose lock shall go.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Target {
+pub(in crate::cli) struct Target {
     pub state: State,
     pub access: Access,
     pub table: Option<TableRef>,
     pub lock: WhichLock,
+}
+
+/// Which of several states, and which table: flags that every command about one state shares.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Which state")]
+pub(in crate::cli) struct Choice {
+    /// Workspace, with a directory.
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub workspace: String,
+    /// Which bucket, where a directory's backend can be in several.
+    #[arg(long, value_name = "BUCKET")]
+    pub bucket: Option<String>,
+    /// The lock table, by name or ARN [default: what the scanned directory says].
+    #[arg(long, value_name = "TABLE")]
+    pub table: Option<String>,
+    /// There is no lock table: runs lock in S3 alone.
+    #[arg(long, conflicts_with = "table")]
+    pub no_table: bool,
+    /// Where to look for the backend of an `s3://…` state [default: the current directory].
+    #[arg(long = "in", value_name = "PATH")]
+    pub within: Vec<PathBuf>,
 }
 
 /// Every target, in order.
@@ -31,18 +52,30 @@ pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failu
     if let (Some(file), Some(rule)) = (&args.from_audit, &args.rule) {
         return from_audit(args, config, file, rule);
     }
-    let Some(named) = &args.state else { return Ok(Vec::new()) };
+    let Some(state) = &args.state else { return Ok(Vec::new()) };
     let lock = match &args.id {
         Some(id) => WhichLock::Id(id.clone()),
         None => WhichLock::Unreadable,
     };
+    Ok(vec![named(state, &args.choice, lock, args.only == Some(super::Only::S3), config)?])
+}
+
+/// The state that an address or a directory names. `s3_only`: nothing is asked or said of a table.
+pub(in crate::cli) fn named(
+    named: &str,
+    choice: &Choice,
+    lock: WhichLock,
+    s3_only: bool,
+    config: &Config,
+) -> Result<Target, Failure> {
     let (state, found) = match address(named)? {
         Some(state) => {
             // A state that is named with its table needs no repository.
-            let found = if args.within.is_empty() && (args.table.is_some() || args.no_table) {
+            let told = choice.table.is_some() || choice.no_table || s3_only;
+            let found = if choice.within.is_empty() && told {
                 Vec::new()
             } else {
-                let expected = expected(&args.within, args, config)?;
+                let expected = expected(&choice.within, config)?;
                 let index = expected.index();
                 index
                     .at(&state.bucket, &state.state_path)
@@ -52,11 +85,11 @@ pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failu
             };
             (state, found)
         }
-        None => of_directory(args, config, named)?,
+        None => of_directory(choice, config, named)?,
     };
-    let table = table(args, &state, &found)?;
+    let table = table(choice, s3_only, &state, &found)?;
     let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
-    Ok(vec![Target { state, table, access, lock }])
+    Ok(Target { state, access, table, lock })
 }
 
 /// `s3://BUCKET/STATE-PATH`; none for what is no address.
@@ -75,7 +108,7 @@ fn address(named: &str) -> Result<Option<State>, Failure> {
     Ok(Some(State { bucket: bucket.to_owned(), state_path: path.to_owned() }))
 }
 
-fn expected(paths: &[PathBuf], args: &Args, config: &Config) -> Result<Expected, Failure> {
+fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
     let options = ScanOptions {
         paths: paths.to_vec(),
         exclude: config.shown_excludes(),
@@ -83,27 +116,31 @@ fn expected(paths: &[PathBuf], args: &Args, config: &Config) -> Result<Expected,
         threads: None,
         engine: None,
     };
-    let line = Line::new(args.yes);
+    let line = Line::new(false);
     let found = scan(&options, &line);
     line.finish();
     Ok(Expected::of(&found.map_err(|error| could_not_walk(&error))?))
 }
 
 /// The states of a directory: all of one place, else the user has to choose.
-fn of_directory(args: &Args, config: &Config, named: &str) -> Result<(State, Vec<ExpectedState>), Failure> {
+fn of_directory(
+    choice: &Choice,
+    config: &Config,
+    named: &str,
+) -> Result<(State, Vec<ExpectedState>), Failure> {
     let dir = Path::new(named);
     if !dir.is_dir() {
         return Err(Failure::new(format!("`{named}` is neither s3://BUCKET/STATE-PATH nor a directory"))
             .help("write s3:// in front of the bucket, or name a root module's directory"));
     }
-    let expected = expected(&[dir.to_owned()], args, config)?;
+    let expected = expected(&[dir.to_owned()], config)?;
     let shown = named.trim_end_matches('/');
     let shown = shown.strip_prefix("./").unwrap_or(shown);
     let states: Vec<ExpectedState> = expected
         .states
         .iter()
         .filter(|state| state.root == shown || (shown.is_empty() && state.root == "."))
-        .filter(|state| args.bucket.as_ref().is_none_or(|bucket| *bucket == state.bucket))
+        .filter(|state| choice.bucket.as_ref().is_none_or(|bucket| *bucket == state.bucket))
         .cloned()
         .collect();
     let Some(first) = states.first() else {
@@ -122,18 +159,23 @@ fn of_directory(args: &Args, config: &Config, named: &str) -> Result<(State, Vec
         ))
         .help("choose with --bucket, or name the state itself: lockshift unlock s3://BUCKET/STATE-PATH"));
     }
-    let state = State { bucket: first.bucket.clone(), state_path: first.path_of(&args.workspace) };
+    let state = State { bucket: first.bucket.clone(), state_path: first.path_of(&choice.workspace) };
     Ok((state, states))
 }
 
 /// The table that holds the state's other lock. Never guessed: a lock that is left in a table that nobody looked at
 /// stops the next run.
-fn table(args: &Args, state: &State, found: &[ExpectedState]) -> Result<Option<TableRef>, Failure> {
+fn table(
+    choice: &Choice,
+    s3_only: bool,
+    state: &State,
+    found: &[ExpectedState],
+) -> Result<Option<TableRef>, Failure> {
     // Nothing is asked or said of a table when only the other store is meant.
-    if args.no_table || (args.only == Some(super::Only::S3) && args.table.is_none()) {
+    if choice.no_table || (s3_only && choice.table.is_none()) {
         return Ok(None);
     }
-    if let Some(table) = &args.table {
+    if let Some(table) = &choice.table {
         let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
         return Ok(Some(TableRef::of(table, &access)));
     }
@@ -201,7 +243,8 @@ fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<V
         Failure::new(format!("{} is no audit: {error}", file.display()))
             .help("make one: lockshift audit --format json --output audit.json")
     })?;
-    let expected = if args.within.is_empty() { None } else { Some(expected(&args.within, args, config)?) };
+    let expected =
+        if args.choice.within.is_empty() { None } else { Some(expected(&args.choice.within, config)?) };
     let index = expected.as_ref().map(Expected::index);
     let mut targets: Vec<Target> = Vec::new();
     for finding in audit.findings.iter().filter(|finding| finding.rule == rule && finding.ignored.is_none()) {
@@ -214,10 +257,11 @@ fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<V
             .map(|(state, _)| state.clone())
             .collect();
         let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
-        let named = sides.iter().flatten().find_map(|lock| lock.table.clone()).or_else(|| args.table.clone());
+        let named =
+            sides.iter().flatten().find_map(|lock| lock.table.clone()).or_else(|| args.choice.table.clone());
         let table = match named {
             Some(name) => Some(TableRef::of(&name, &access)),
-            None => table(args, &state, &found)?,
+            None => table(&args.choice, args.only == Some(super::Only::S3), &state, &found)?,
         };
         let lock = id.map_or(WhichLock::Unreadable, WhichLock::Id);
         let target = Target { state, access, table, lock };
