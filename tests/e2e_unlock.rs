@@ -256,7 +256,11 @@ fn an_audit_s_findings_are_released_each_judged_anew() {
     let mut watch = support::lockshift(top.path(), &emulator);
     let mut watching = watch.args(["watch", "two", "--every", "1s"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(3));
-    assert!(watching.try_wait().unwrap().is_none(), "it waits while the run is at work");
+    if let Some(ended) = watching.try_wait().unwrap() {
+        let mut said = String::new();
+        watching.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        panic!("it waits while the run is at work, and ended with {ended}: {said}");
+    }
     assert!(running.finish());
     assert_eq!(watching.wait().unwrap().code(), Some(0));
     let mut watch = support::lockshift(top.path(), &emulator);

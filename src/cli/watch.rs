@@ -94,9 +94,48 @@ fn verdict(seen: &Seen, stale_after: Duration) -> Option<Outcome> {
     if held.peek().is_none() {
         return Some(Outcome::Clean);
     }
-    // Nobody waits for a lock that says no age: nobody can tell when it ends.
+    // Nobody waits for a lock that says no age: nobody can tell when it ends. One from a moment ahead of the store's
+    // clock, which tells whole seconds, was just taken.
     let stale = held.all(|lock| {
-        lock.taken_at().and_then(|taken| seen.at.since(taken)).is_none_or(|age| age >= stale_after)
+        lock.taken_at().is_none_or(|taken| seen.at.since(taken).is_some_and(|age| age >= stale_after))
     });
     stale.then_some(Outcome::Findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::lock_info::LockBody;
+    use crate::moment::Moment;
+    use crate::unlock::seen::{Held, Proof, State};
+
+    fn seen(created: Option<&str>) -> Seen {
+        let side = created.map_or(Side::Free, |created| {
+            let text = format!(r#"{{"ID":"1","Created":"{created}","Path":"b/k"}}"#);
+            let body = LockBody::read(text.as_bytes());
+            Side::Held(Box::new(Held { body, proof: Proof::Nothing, stored_at: None }))
+        });
+        Seen {
+            state: State { bucket: "b".into(), state_path: "k".into() },
+            s3: side,
+            dynamodb: Side::NotAsked,
+            at: Moment::parse("2026-11-30T12:00:00Z").unwrap(),
+        }
+    }
+
+    #[test]
+    fn it_ends_when_nothing_is_held_or_everything_is_stale() {
+        let verdict = |created| verdict(&seen(created), Duration::from_secs(3600));
+        assert_eq!(verdict(None), Some(Outcome::Clean));
+        assert_eq!(verdict(Some("2026-11-30T11:30:00Z")), None);
+        assert_eq!(
+            verdict(Some("2026-11-30T12:00:00.7Z")),
+            None,
+            "taken within the second that the store tells"
+        );
+        assert_eq!(verdict(Some("2026-11-30T11:00:00Z")), Some(Outcome::Findings));
+        assert_eq!(verdict(Some("no time")), Some(Outcome::Findings));
+        let unread = Seen { dynamodb: Side::Unread("denied".into()), ..seen(None) };
+        assert_eq!(super::verdict(&unread, Duration::from_secs(1)), Some(Outcome::Unjudged));
+    }
 }

@@ -60,6 +60,9 @@ pub enum Decision {
     Refuse(Refusal),
 }
 
+/// By so much clocks may differ without a word: a lock from further ahead is from the future.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(5 * 60);
+
 /// Something could not be read.
 pub const UNREAD: &str = "unlock-unread";
 /// Another ID.
@@ -172,7 +175,8 @@ fn check(seen: &Seen, wanted: &Wanted, store: Store, lock: &Held) -> Option<Refu
             "if nobody is at work, say `--even-if-young`",
         ));
     };
-    match seen.at.since(taken) {
+    // Servers tell the time in whole seconds, and no two clocks are the same.
+    match seen.at.after(CLOCKS_DIFFER).since(taken).map(|age| age.saturating_sub(CLOCKS_DIFFER)) {
         Some(age) if age >= wanted.stale_after => None,
         Some(age) => Some(refusal(
             TOO_YOUNG,

@@ -88,9 +88,12 @@ fn a_young_lock_stays_unless_it_is_named_so() {
     let young = || seen(lock("1", 7199, Store::S3), Side::NotAsked);
     assert_eq!(gate(decide(&young(), &id("1"))), TOO_YOUNG);
     assert_eq!(stores(decide(&young(), &Wanted { even_if_young: true, ..id("1") })), [Store::S3]);
-    let mut future = young();
-    future.at = NOW.before(Duration::from_secs(100_000));
-    assert_eq!(gate(decide(&future, &id("1"))), TOO_YOUNG);
+    for (ahead, says) in [(1, "0 s old"), (301, "made in the future")] {
+        let mut future = seen(lock("1", 0, Store::S3), Side::NotAsked);
+        future.at = NOW.before(Duration::from_secs(ahead));
+        let Decision::Refuse(refusal) = decide(&future, &id("1")) else { panic!() };
+        assert_eq!((refusal.gate, refusal.reason.contains(says)), (TOO_YOUNG, true), "{}", refusal.reason);
+    }
 }
 
 #[test]
