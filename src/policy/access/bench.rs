@@ -5,6 +5,7 @@ use super::keys::{Key, Kind};
 use super::output::{AccessFinding, Part};
 use super::rules::AccessRule;
 use super::sets::{Can, Rights, Row};
+use super::trust::CHANGES;
 use super::world::World;
 
 /// The judged world and the findings so far.
@@ -34,6 +35,11 @@ impl<'w, 'a> Bench<'w, 'a> {
         self.rows.get(actor)?.rights(key)
     }
 
+    /// What somebody can do with each lock; alike ones once.
+    pub(super) fn all_rights(&self, actor: usize) -> impl Iterator<Item = &'w Rights> + use<'w> {
+        self.rows.get(actor).into_iter().flat_map(Row::all_rights)
+    }
+
     pub(super) fn actor(&self, at: usize) -> Option<&'w Actor<'a>> {
         self.world.actors.get(at)
     }
@@ -42,6 +48,14 @@ impl<'w, 'a> Bench<'w, 'a> {
     pub(super) fn keys(&self, actor: usize, can: impl Fn(&Rights) -> Can) -> Vec<(&'w Key, Can)> {
         let keys = self.world.keys.iter().enumerate();
         keys.map(|(at, key)| (key, self.rights(actor, at).map(&can).unwrap_or_default())).collect()
+    }
+
+    /// Whether somebody's own policies say anything of changing roles.
+    pub(super) fn changes_roles(&self, actor: usize) -> bool {
+        let Some(actor) = self.actor(actor) else { return false };
+        self.world.docs.shapes(&actor.identity).any(|(_, shape)| {
+            !shape.deny && CHANGES.iter().any(|action| shape.about_action(&action.to_ascii_lowercase()))
+        })
     }
 
     /// Roles that take locks.

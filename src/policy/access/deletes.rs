@@ -1,6 +1,7 @@
 //! Rules about who may delete a lock: does the bucket's policy keep out somebody who may do everything else?
 
 use super::super::decision::PolicyKind;
+use super::asker::Headers;
 use super::bench::{Bench, condition_words, lock_names, names, say};
 use super::keys::{Key, Kind};
 use super::output::Part;
@@ -42,8 +43,7 @@ fn others(bench: &Bench<'_, '_>) -> String {
     let real = bench.world.real().filter(|(_, actor)| {
         actor.part == Part::Other && !actor.arn.as_deref().is_some_and(|arn| arn.ends_with(":root"))
     });
-    let able =
-        real.filter(|(at, _)| bench.rights(*at, 0).is_some_and(|rights| rights.can_delete().is_real()));
+    let able = real.filter(|(at, _)| bench.all_rights(*at).any(|rights| rights.can_delete().is_real()));
     let able: Vec<&str> = able.map(|(_, actor)| actor.shown.as_str()).collect();
     if able.is_empty() { String::new() } else { format!(" (now {})", names(&able)) }
 }
@@ -163,9 +163,7 @@ fn exempt_others(bench: &mut Bench<'_, '_>) {
     let real = bench.world.real().filter(|(_, actor)| actor.part == Part::Other && !actor.assumed);
     let able = real.filter(|(at, actor)| {
         let root = actor.arn.as_deref().is_some_and(|arn| arn.ends_with(":root"));
-        let keys = 0..bench.world.keys.len();
-        let mut rights = keys.filter_map(|key| bench.rights(*at, key));
-        !root && rights.any(|rights| rights.can_delete() == Can::Yes)
+        !root && bench.all_rights(*at).any(|rights| rights.can_delete() == Can::Yes)
     });
     let able: Vec<&str> = able.map(|(_, actor)| actor.shown.as_str()).collect();
     if able.is_empty() {
@@ -183,10 +181,7 @@ fn exempt_others(bench: &mut Bench<'_, '_>) {
 /// Deleting is limited, and nobody is there for emergencies.
 fn no_break_glass(bench: &mut Bench<'_, '_>) {
     let mut parts = bench.world.real().filter(|(_, actor)| actor.part == Part::BreakGlass);
-    let able = parts.any(|(at, _)| {
-        let keys = 0..bench.world.keys.len();
-        keys.filter_map(|key| bench.rights(at, key)).any(|rights| !rights.can_delete().is_no())
-    });
+    let able = parts.any(|(at, _)| bench.all_rights(at).any(|rights| !rights.can_delete().is_no()));
     if able {
         return;
     }
@@ -209,7 +204,7 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
     for at in real {
         let Some(actor) = bench.actor(at) else { continue };
         let emergency = actor.part == Part::BreakGlass;
-        let policies = world.policies(actor);
+        let mut asker = world.asker(actor);
         let mut stopped: Vec<&Key> = Vec::new();
         let mut asks_match: Vec<&Key> = Vec::new();
         let mut blind: Vec<&Key> = Vec::new();
@@ -226,7 +221,7 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
             if !emergency && rights.create.is_no() && key.kind != Kind::Default {
                 continue;
             }
-            let decision = world.ask(actor, &policies, "s3:DeleteObject", &world.object(&key.lock), &[]);
+            let decision = asker.ask("s3:DeleteObject", &world.object(&key.lock), Headers::Plain);
             let Some(found) = world.first_of(actor, &decision, PolicyKind::Resource) else { continue };
             statement.get_or_insert(found);
             if rights.delete_match.is_no() { stopped.push(key) } else { asks_match.push(key) }

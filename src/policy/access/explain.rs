@@ -11,7 +11,12 @@ use super::world::{BUCKET_POLICY, World};
 const LOCK_ACTIONS: [&str; 4] = ["s3:getobject", "s3:putobject", "s3:deleteobject", "s3:deleteobjectversion"];
 
 /// Actions on the bucket itself that have to do with locks.
-const BUCKET_ACTIONS: [&str; 7] = [
+const BUCKET_ACTIONS: [&str; 12] = [
+    "s3:deletebucket",
+    "s3:getbucketlocation",
+    "s3:getbucketpolicy",
+    "s3:getlifecycleconfiguration",
+    "s3:listbucketversions",
     "s3:listbucket",
     "s3:putbucketpolicy",
     "s3:deletebucketpolicy",

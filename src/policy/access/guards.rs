@@ -1,6 +1,7 @@
 //! Rules about what protects the locks: the bucket's policy and settings, and who is let in from outside.
 
 use super::super::decision::{PolicyKind, Verdict};
+use super::asker::Headers;
 use super::bench::{Bench, condition_words, lock_names, names, say};
 use super::keys::Key;
 use super::output::Part;
@@ -75,8 +76,8 @@ fn locked_out(bench: &mut Bench<'_, '_>) {
     let mut statement = None;
     for at in &admins {
         let Some(actor) = bench.actor(*at) else { continue };
-        let policies = world.policies(actor);
-        let decision = world.ask(actor, &policies, "s3:PutBucketPolicy", &world.bucket_arn, &[]);
+        let mut asker = world.asker(actor);
+        let decision = asker.ask("s3:PutBucketPolicy", &world.bucket_arn, Headers::Plain);
         let found = world.first_of(actor, &decision, PolicyKind::Resource);
         if decision.verdict == Verdict::ExplicitlyDenied && found.is_some() {
             denied.push(actor.shown.as_str());

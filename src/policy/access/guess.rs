@@ -1,5 +1,8 @@
 //! Which roles look as if they ran Terraform, where nobody said so. It is a guess, and marked as one.
 
+use super::super::decision::Verdict;
+use super::actor::Actor;
+use super::asker::Headers;
 use super::output::Part;
 use super::sets::Row;
 use super::world::World;
@@ -29,6 +32,9 @@ const RUNS: [&str; 18] = [
 /// Words in names of roles for emergencies.
 const EMERGENCY: [&str; 3] = ["breakglass", "emergency", "firefighter"];
 
+/// More guesses than this help nobody.
+const MOST: usize = 100;
+
 /// A role, what it seems to be, and why.
 pub(super) struct Guess {
     pub(super) actor: usize,
@@ -36,10 +42,10 @@ pub(super) struct Guess {
     pub(super) why: String,
 }
 
-/// Guesses for principals without a part. Nothing where the configuration names runners.
-pub(super) fn guesses(world: &World<'_>, rows: &[Row]) -> Vec<Guess> {
+/// Guesses for principals without a part, and how many more there would be. Nothing where the configuration names runners.
+pub(super) fn guesses(world: &World<'_>, rows: &[Row]) -> (Vec<Guess>, usize) {
     if !world.input.roles.name_no_runner() {
-        return Vec::new();
+        return (Vec::new(), 0);
     }
     let mut found = Vec::new();
     for (at, actor) in world.real() {
@@ -61,8 +67,7 @@ pub(super) fn guesses(world: &World<'_>, rows: &[Row]) -> Vec<Guess> {
         }
         // Somebody with all rights has these rights, too.
         let wide = row.strips("s3:PutBucketPolicy").is_real();
-        let mut rights = (0..world.keys.len()).filter_map(|key| row.rights(key));
-        let locks = rights.any(|rights| rights.can_create().is_real() && !rights.delete.is_no());
+        let locks = row.all_rights().any(|rights| rights.can_create().is_real() && !rights.delete.is_no());
         if !wide && locks {
             why.push("it may create and delete locks");
         }
@@ -72,21 +77,26 @@ pub(super) fn guesses(world: &World<'_>, rows: &[Row]) -> Vec<Guess> {
         {
             why.push("locks of the past name it");
         }
-        let touches = locks || row.rights(0).is_some_and(|rights| rights.get.is_real());
+        let touches = locks || row.all_rights().any(|rights| rights.get.is_real());
         if why.is_empty() || why == ["its name"] && !touches && !works_with_a_state(world, actor) {
             continue;
         }
         let part = if words.iter().any(|word| word == "plan") { Part::Plan } else { Part::Runner };
         found.push(Guess { actor: at, part, why: why.join(", ") });
     }
-    found
+    // The better founded ones; who has more of them needs a configuration, not a guess.
+    found.sort_by_key(|guess: &Guess| std::cmp::Reverse(guess.why.matches(", ").count()));
+    let left = found.len().saturating_sub(MOST);
+    found.truncate(MOST);
+    (found, left)
 }
 
-fn works_with_a_state(world: &World<'_>, actor: &super::actor::Actor<'_>) -> bool {
-    let policies = world.policies(actor);
-    world.keys.iter().filter(|key| key.kind == super::keys::Kind::Default).any(|key| {
-        let decision = world.ask(actor, &policies, "s3:PutObject", &world.object(&key.state), &[]);
-        decision.verdict == super::super::decision::Verdict::Allowed || decision.is_conditional()
+fn works_with_a_state(world: &World<'_>, actor: &Actor<'_>) -> bool {
+    let mut asker = world.asker(actor);
+    let (_, firsts) = world.state_classes(actor);
+    firsts.into_iter().filter_map(|first| world.keys.get(first)).any(|key| {
+        let decision = asker.ask("s3:PutObject", &world.object(&key.state), Headers::Plain);
+        decision.verdict == Verdict::Allowed || decision.is_conditional()
     })
 }
 

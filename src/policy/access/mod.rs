@@ -8,6 +8,7 @@
 //! them.
 
 mod actor;
+mod asker;
 mod bench;
 mod deletes;
 mod docs;
@@ -48,7 +49,13 @@ pub fn judge(input: &AccessInput<'_>) -> AccessReport {
     }
     let mut world = World::new(input);
     let rows: Vec<Row> = world.actors.iter().map(|actor| Row::new(&world, actor)).collect();
-    for guess in guess::guesses(&world, &rows) {
+    let (guesses, left) = guess::guesses(&world, &rows);
+    if left > 0 {
+        world.limits.push(format!(
+            "{left} more roles look as if they took locks: configure runners to name the right ones"
+        ));
+    }
+    for guess in guesses {
         if let Some(actor) = world.actors.get_mut(guess.actor) {
             (actor.part, actor.guess) = (guess.part, Some(guess.why));
         }
@@ -112,7 +119,8 @@ fn limits(world: &World<'_>) -> Vec<String> {
     }
     match &world.account {
         None => limits.push(
-            "the account that owns the bucket is not known: it is taken to be the principals'".to_owned(),
+            "the account that owns the bucket is not known, so what its own principals may do is not either"
+                .to_owned(),
         ),
         Some(account) if input.bucket.account.is_none() => {
             limits

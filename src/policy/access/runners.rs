@@ -2,12 +2,13 @@
 
 use super::super::decision::{Decision, PolicyKind, Verdict};
 use super::actor::Actor;
+use super::asker::Headers;
 use super::bench::{Bench, lock_names, names, say};
 use super::keys::{Key, Kind};
 use super::output::Part;
 use super::rules;
 use super::sets::{Can, uses_key};
-use super::world::{IF_NONE_MATCH, World};
+use super::world::World;
 
 /// All that a run does to a lock.
 const LOCK_STEPS: [&str; 3] = ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"];
@@ -15,44 +16,69 @@ const LOCK_STEPS: [&str; 3] = ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"
 const GRANT: &str = "grant s3:GetObject, s3:PutObject and s3:DeleteObject on the state's key with `.tflock` appended, and \
                      on the same below each workspace";
 
-/// One role and one lock.
-struct Trial<'k> {
-    key: &'k Key,
+/// What one role gets at one lock.
+struct Steps {
     create: Decision,
     get: Decision,
     delete: Decision,
 }
 
+/// One lock and what the role gets there.
+struct Trial<'k> {
+    key: &'k Key,
+    steps: &'k Steps,
+    /// The role works with the state at all.
+    uses_state: bool,
+}
+
 /// All of them.
 pub(super) fn judge(bench: &mut Bench<'_, '_>) {
-    for (at, actor) in bench.lockers() {
+    let world = bench.world;
+    for (_, actor) in bench.lockers() {
         cross_account(bench, actor);
         if actor.assumed {
             continue;
         }
-        let trials = trials(bench.world, actor);
+        let (class_of, steps) = steps(world, actor);
+        let uses = uses_states(world, actor);
+        let keys =
+            world.keys.iter().zip(&class_of).zip(&uses).filter(|((key, _), _)| key.kind != Kind::Unexpected);
+        let trials: Vec<Trial<'_>> = keys
+            .filter_map(|((key, class), uses_state)| {
+                let steps = steps.get(usize::from(*class))?;
+                Some(Trial { key, steps, uses_state: *uses_state })
+            })
+            .collect();
         lock_rights(bench, actor, &trials);
         limited(bench, actor, &trials);
         extras(bench, actor);
         key(bench, actor);
-        let _ = at;
     }
     delete_version(bench);
 }
 
-fn trials<'w>(world: &'w World<'_>, actor: &Actor<'_>) -> Vec<Trial<'w>> {
-    let policies = world.policies(actor);
-    let keys = world.keys.iter().filter(|key| key.kind != Kind::Unexpected);
-    keys.map(|key| {
-        let arn = world.object(&key.lock);
-        Trial {
-            key,
-            create: world.ask(actor, &policies, "s3:PutObject", &arn, IF_NONE_MATCH),
-            get: world.ask(actor, &policies, "s3:GetObject", &arn, &[]),
-            delete: world.ask(actor, &policies, "s3:DeleteObject", &arn, &[]),
-        }
-    })
-    .collect()
+/// For each lock its class, and for each class what the role gets.
+fn steps(world: &World<'_>, actor: &Actor<'_>) -> (Vec<u16>, Vec<Steps>) {
+    let mut asker = world.asker(actor);
+    let (class_of, firsts) = world.lock_classes(actor);
+    let arns = firsts.into_iter().filter_map(|first| world.lock_arns.get(first));
+    let steps = arns.map(|arn| Steps {
+        create: asker.ask("s3:PutObject", arn, Headers::IfNoneMatch),
+        get: asker.ask("s3:GetObject", arn, Headers::Plain),
+        delete: asker.ask("s3:DeleteObject", arn, Headers::Plain),
+    });
+    (class_of, steps.collect())
+}
+
+/// For each lock whether the role works with its state: a plan reads it, a run writes it.
+fn uses_states(world: &World<'_>, actor: &Actor<'_>) -> Vec<bool> {
+    let action = if actor.part == Part::Plan { "s3:GetObject" } else { "s3:PutObject" };
+    let mut asker = world.asker(actor);
+    let (class_of, firsts) = world.state_classes(actor);
+    let uses = firsts.into_iter().filter_map(|first| world.keys.get(first));
+    let uses: Vec<bool> =
+        uses.map(|key| may(&asker.ask(action, &world.object(&key.state), Headers::Plain))).collect();
+    class_of.iter().map(|class| uses.get(usize::from(*class)).copied().unwrap_or_default()).collect()
 }
 
 /// Only the principal's own policies lack it: no Deny, no boundary, no other account's policy.
@@ -62,13 +88,6 @@ fn lacks(decision: &Decision) -> bool {
 
 fn may(decision: &Decision) -> bool {
     decision.verdict == Verdict::Allowed || decision.is_conditional()
-}
-
-/// Whether the role works with this state at all.
-fn uses_state(world: &World<'_>, actor: &Actor<'_>, key: &Key) -> bool {
-    let action = if actor.part == Part::Plan { "s3:GetObject" } else { "s3:PutObject" };
-    let decision = world.ask(actor, &world.policies(actor), action, &world.object(&key.state), &[]);
-    may(&decision)
 }
 
 fn who(actor: &Actor<'_>) -> String {
@@ -84,21 +103,23 @@ fn lock_rights(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>
     let mut seen = false;
     for trial in trials {
         let key = trial.key;
-        if key.kind == Kind::Default && lacks(&trial.create) && uses_state(world, actor, key) {
+        if key.kind == Kind::Default && lacks(&trial.steps.create) && trial.uses_state {
             none.push(key);
         }
         // A workspace's lock counts where the default workspace's works.
         let default = trials.iter().find(|other| other.key.of == key.of && other.key.kind == Kind::Default);
-        let works = default.is_some_and(|default| may(&default.create));
+        let works = default.is_some_and(|default| may(&default.steps.create));
         if let Kind::Workspace { seen: by_name } = key.kind
-            && works && lacks(&trial.create) {
-                seen |= by_name;
-                workspaces.push(key);
-            }
-        if may(&trial.create) && lacks(&trial.delete) {
+            && works
+            && lacks(&trial.steps.create)
+        {
+            seen |= by_name;
+            workspaces.push(key);
+        }
+        if may(&trial.steps.create) && lacks(&trial.steps.delete) {
             stuck.push(key);
         }
-        if may(&trial.create) && lacks(&trial.get) {
+        if may(&trial.steps.create) && lacks(&trial.steps.get) {
             unread.push(key);
         }
     }
@@ -142,7 +163,8 @@ fn limited(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>]) {
     let world = bench.world;
     let mut hit: Vec<(&Key, &'static str, PolicyKind, Option<String>)> = Vec::new();
     for trial in trials {
-        for (action, decision) in [("create", &trial.create), ("read", &trial.get), ("delete", &trial.delete)]
+        for (action, decision) in
+            [("create", &trial.steps.create), ("read", &trial.steps.get), ("delete", &trial.steps.delete)]
         {
             let kind = match decision.verdict {
                 // The role itself would have to be allowed, else the limit takes nothing.
@@ -189,13 +211,13 @@ fn cross_account(bench: &mut Bench<'_, '_>, actor: &Actor<'_>) {
     if actor.account.is_none() || world.account.is_none() || actor.account.as_deref() == Some(&world.owner) {
         return;
     }
-    let policies = world.policies(actor);
+    let mut asker = world.asker(actor);
     let mut sides: Vec<(&Key, PolicyKind)> = Vec::new();
     let mut both = 0;
     for key in world.keys.iter().filter(|key| key.kind == Kind::Default) {
         for action in LOCK_STEPS {
-            let headers = if action == "s3:PutObject" { IF_NONE_MATCH } else { &[] };
-            let decision = world.ask(actor, &policies, action, &world.object(&key.lock), headers);
+            let headers = if action == "s3:PutObject" { Headers::IfNoneMatch } else { Headers::Plain };
+            let decision = asker.ask(action, &world.object(&key.lock), headers);
             let one: Vec<PolicyKind> = decision
                 .withheld
                 .iter()
@@ -229,20 +251,20 @@ fn cross_account(bench: &mut Bench<'_, '_>, actor: &Actor<'_>) {
 /// The lock is written with an ACL or with tags.
 fn extras(bench: &mut Bench<'_, '_>, actor: &Actor<'_>) {
     let world = bench.world;
-    let policies = world.policies(actor);
+    let mut asker = world.asker(actor);
     let mut missing: Vec<(&str, &str)> = Vec::new();
     for key in world.keys.iter().filter(|key| key.kind == Kind::Default) {
         let Some(state) = key.of.and_then(|of| world.input.states.get(of)) else { continue };
         let arn = world.object(&key.lock);
-        let create = world.ask(actor, &policies, "s3:PutObject", &arn, IF_NONE_MATCH);
+        let create = asker.ask("s3:PutObject", &arn, Headers::IfNoneMatch);
         if !may(&create) {
             continue;
         }
         for (set, setting, action) in
             [(state.acl, "acl", "s3:PutObjectAcl"), (state.lock_tags, "lock_tags", "s3:PutObjectTagging")]
         {
-            let refused = || {
-                let decision = world.ask(actor, &policies, action, &arn, &[]);
+            let mut refused = || {
+                let decision = asker.ask(action, &arn, Headers::Plain);
                 matches!(decision.verdict, Verdict::ImplicitlyDenied | Verdict::ExplicitlyDenied)
             };
             if set && refused() {
@@ -290,7 +312,7 @@ fn delete_version(bench: &mut Bench<'_, '_>) {
     let mut hit: Vec<&str> = Vec::new();
     let mut statement = None;
     for (at, actor) in bench.lockers() {
-        let policies = world.policies(actor);
+        let mut asker = world.asker(actor);
         for (number, key) in world.keys.iter().enumerate() {
             let works = bench.rights(at, number).is_some_and(|rights| {
                 !rights.delete.is_no() && rights.delete_version.is_no() && !matches!(rights.create, Can::No)
@@ -299,13 +321,14 @@ fn delete_version(bench: &mut Bench<'_, '_>) {
                 continue;
             }
             let arn = world.object(&key.lock);
-            let decision = world.ask(actor, &policies, "s3:DeleteObjectVersion", &arn, &[]);
+            let decision = asker.ask("s3:DeleteObjectVersion", &arn, Headers::Plain);
             if decision.verdict == Verdict::ExplicitlyDenied
-                && let Some(found) = world.first_of(actor, &decision, PolicyKind::Resource) {
-                    statement.get_or_insert(found);
-                    hit.push(actor.shown.as_str());
-                    break;
-                }
+                && let Some(found) = world.first_of(actor, &decision, PolicyKind::Resource)
+            {
+                statement.get_or_insert(found);
+                hit.push(actor.shown.as_str());
+                break;
+            }
         }
     }
     if hit.is_empty() {

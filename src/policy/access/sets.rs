@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use super::super::decision::{Decision, Verdict};
 use super::actor::Actor;
+use super::asker::Headers;
 use super::output::{Certainty, Holder, LockAccess};
-use super::world::{Headers, IF_MATCH, IF_NONE_MATCH, World};
+use super::world::World;
 
 /// Whether somebody can do something.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,26 +146,24 @@ pub(super) const STRIP: [&str; 7] = [
 
 impl Row {
     pub(super) fn new(world: &World<'_>, actor: &Actor<'_>) -> Row {
-        let policies = world.policies(actor);
-        let places = world.places(actor);
-        let (class_of, firsts) = world.matrix.classes(&world.docs, &places);
+        let mut asker = world.asker(actor);
+        let (class_of, firsts) = world.lock_classes(actor);
         let mut row = Row { decrypts: decrypts(world, actor), ..Row::default() };
         let mut classes = Vec::with_capacity(firsts.len());
         for first in firsts {
             let Some(arn) = world.lock_arns.get(first) else { continue };
-            let ask = |action: &str, headers: Headers<'_>| {
-                Can::of(world, actor, &world.ask(actor, &policies, action, arn, headers))
-            };
-            let (put, delete) = (ask("s3:PutObject", &[]), ask("s3:DeleteObject", &[]));
-            let with = |plain: &Can, action: &str, headers: Headers<'_>| {
+            let mut ask = |action: &str, headers| Can::of(world, actor, &asker.ask(action, arn, headers));
+            let put = ask("s3:PutObject", Headers::Plain);
+            let delete = ask("s3:DeleteObject", Headers::Plain);
+            let mut with = |plain: &Can, action: &str, headers| {
                 if world.asks_preconditions { ask(action, headers) } else { plain.clone() }
             };
             let rights = Rights {
-                get: ask("s3:GetObject", &[]),
-                create: with(&put, "s3:PutObject", IF_NONE_MATCH),
-                put_match: with(&put, "s3:PutObject", IF_MATCH),
-                delete_match: with(&delete, "s3:DeleteObject", IF_MATCH),
-                delete_version: ask("s3:DeleteObjectVersion", &[]),
+                create: with(&put, "s3:PutObject", Headers::IfNoneMatch),
+                put_match: with(&put, "s3:PutObject", Headers::IfMatch),
+                delete_match: with(&delete, "s3:DeleteObject", Headers::IfMatch),
+                get: ask("s3:GetObject", Headers::Plain),
+                delete_version: ask("s3:DeleteObjectVersion", Headers::Plain),
                 put,
                 delete,
             };
@@ -179,7 +178,7 @@ impl Row {
         row.strip = STRIP
             .into_iter()
             .map(|action| {
-                let decision = world.ask(actor, &policies, action, &world.bucket_arn, &[]);
+                let decision = asker.ask(action, &world.bucket_arn, Headers::Plain);
                 (action, Can::of(world, actor, &decision))
             })
             .collect();
@@ -189,6 +188,11 @@ impl Row {
     /// What it can do with the lock of this number.
     pub(super) fn rights(&self, key: usize) -> Option<&Rights> {
         self.rights.get(usize::from(*self.class_of.get(key)?))
+    }
+
+    /// What it can do with each lock; alike ones once.
+    pub(super) fn all_rights(&self) -> impl Iterator<Item = &Rights> {
+        self.rights.iter()
     }
 
     /// What it can do to the bucket.

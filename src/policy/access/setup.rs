@@ -232,11 +232,10 @@ fn not_known(bench: &mut Bench<'_, '_>) {
 }
 
 fn unknown_delete(row: &Row) -> Option<String> {
-    let can = row.rights(0)?.can_delete();
-    match can {
+    row.all_rights().find_map(|rights| match rights.can_delete() {
         Can::Unknown(why) => Some(why.join("; ")),
         _ => None,
-    }
+    })
 }
 
 fn nobody(bench: &mut Bench<'_, '_>) {

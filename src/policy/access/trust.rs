@@ -8,7 +8,8 @@ use super::rules;
 use super::shape::Shape;
 
 /// With one of these on a role, somebody else can use it.
-const CHANGES: [&str; 3] = ["iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:AttachRolePolicy"];
+pub(super) const CHANGES: [&str; 3] =
+    ["iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:AttachRolePolicy"];
 
 const HELP: &str = "trust the one provider and the one subject, or the one principal, that must use the role";
 
@@ -65,9 +66,10 @@ fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, &'static str)> {
             ));
         }
         if let Some((_, provider)) = principal.split_once(":oidc-provider/")
-            && let Some(why) = any_subject(shape, provider) {
-                return Some((why, "high"));
-            }
+            && let Some(why) = any_subject(shape, provider)
+        {
+            return Some((why, "high"));
+        }
     }
     None
 }
@@ -99,7 +101,10 @@ fn editors(bench: &mut Bench<'_, '_>, at: usize) {
     let Some(role) = bench.actor(at) else { return };
     let Some(arn) = role.arn.as_deref() else { return };
     let mut able: Vec<&str> = Vec::new();
-    for (_, actor) in world.real() {
+    for (at, actor) in world.real() {
+        if !bench.changes_roles(at) {
+            continue;
+        }
         let same = actor.account == role.account && actor.part == Part::Other && actor.of.is_some();
         let may = |action: &&str| world.ask_elsewhere(actor, action, arn, None).verdict == Verdict::Allowed;
         if same && CHANGES.iter().any(may) {

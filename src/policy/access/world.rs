@@ -7,6 +7,7 @@ use super::super::pattern::{Glob, arn_parts};
 use super::super::principal::{Principal, is_account};
 use super::super::request::Request;
 use super::actor::{Actor, EVERYTHING, STRANGER, Traits, base_context, principal_context};
+use super::asker::Asker;
 use super::docs::{Docs, Matrix, Place};
 use super::input::{AccessInput, KmsInput, NamedPolicy, PrincipalInput, Reading};
 use super::keys::{Key, keys};
@@ -29,15 +30,6 @@ const SOME_ACCOUNT: &str = "000000000000";
 /// How the bucket's policy is called.
 pub(super) const BUCKET_POLICY: &str = "the bucket policy";
 
-/// Headers of a request that its sender chooses.
-pub(super) type Headers<'h> = &'h [(&'h str, &'h str)];
-
-/// `If-None-Match: *`.
-pub(super) const IF_NONE_MATCH: Headers<'static> = &[("s3:if-none-match", "*")];
-
-/// `If-Match` with the ETag that is there.
-pub(super) const IF_MATCH: Headers<'static> = &[("s3:if-match", "\"d41d8cd98f00b204e9800998ecf8427e\"")];
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct World<'a> {
@@ -52,7 +44,8 @@ pub(super) struct World<'a> {
     /// One for each key.
     pub(super) lock_arns: Vec<String>,
     pub(super) docs: Docs<'a>,
-    pub(super) matrix: Matrix,
+    matrix: Matrix,
+    state_matrix: Matrix,
     pub(super) policy: Place<'a>,
     rcps: Vec<Place<'a>>,
     key_policy: Place<'a>,
@@ -102,7 +95,7 @@ impl<'a> World<'a> {
         let mut builder = Builder {
             input,
             partition,
-            base: base_context(input.bucket.region, Some(&owner)),
+            base: base_context(input.bucket.region, account.as_deref()),
             owner,
             docs,
             tag_keys: Vec::new(),
@@ -120,6 +113,8 @@ impl<'a> World<'a> {
         let bucket_arn = format!("arn:{partition}:s3:::{}", input.bucket.name);
         let lock_arns: Vec<String> = keys.iter().map(|key| format!("{bucket_arn}/{}", key.lock)).collect();
         let matrix = builder.docs.matrix(&lock_arns);
+        let state_arns: Vec<String> = keys.iter().map(|key| format!("{bucket_arn}/{}", key.state)).collect();
+        let state_matrix = builder.docs.matrix(&state_arns);
         let mut limits = builder.limits;
         limits.extend(note);
         let asks_preconditions = {
@@ -135,6 +130,7 @@ impl<'a> World<'a> {
             keys,
             lock_arns,
             matrix,
+            state_matrix,
             policy,
             rcps,
             key_policy,
@@ -150,7 +146,7 @@ impl<'a> World<'a> {
     }
 
     /// The policies that meet a request of somebody for the bucket or an object in it.
-    pub(super) fn policies(&self, actor: &Actor<'a>) -> Policies<'_> {
+    fn policies(&self, actor: &Actor<'a>) -> Policies<'_> {
         let scps = actor.scps.as_deref().unwrap_or_default();
         Policies {
             identity: self.docs.layer(&actor.identity),
@@ -163,26 +159,32 @@ impl<'a> World<'a> {
     }
 
     /// The places whose resource patterns can tell lock keys apart for somebody.
-    pub(super) fn places<'s>(&'s self, actor: &'s Actor<'a>) -> Vec<&'s Place<'a>> {
+    fn places<'s>(&'s self, actor: &'s Actor<'a>) -> Vec<&'s Place<'a>> {
         let mut places = vec![&self.policy, &actor.identity, &actor.boundary];
         places.extend(actor.scps.iter().flatten());
         places.extend(&self.rcps);
         places
     }
 
-    /// Decides one request of somebody.
-    pub(super) fn ask(
-        &self,
-        actor: &Actor<'a>,
-        policies: &Policies<'_>,
-        action: &str,
-        resource: &str,
-        headers: Headers<'_>,
-    ) -> Decision {
-        let context = actor.context.clone();
-        let context = headers.iter().fold(context, |context, (key, value)| context.with(key, value));
-        let request = Request::new(actor.principal.clone(), action, resource, context).owned_by(&self.owner);
-        decide(&request, policies)
+    /// For asking what somebody may do with the bucket and the objects in it.
+    pub(super) fn asker(&self, actor: &Actor<'a>) -> Asker<'_> {
+        let mut request =
+            Request::new(actor.principal.clone(), "s3:ListBucket", &self.bucket_arn, actor.context.clone());
+        // Somebody made up stands in a known relation to the owner, whoever that is.
+        if self.account.is_some() || actor.assumed && actor.part == Part::Other {
+            request = request.owned_by(&self.owner);
+        }
+        Asker::new(self.policies(actor), request)
+    }
+
+    /// Puts locks into classes that nothing tells apart for somebody: each lock's class, and the first lock of each.
+    pub(super) fn lock_classes(&self, actor: &Actor<'a>) -> (Vec<u16>, Vec<usize>) {
+        self.matrix.classes(&self.docs, &self.places(actor))
+    }
+
+    /// The same for the states that the locks belong to.
+    pub(super) fn state_classes(&self, actor: &Actor<'a>) -> (Vec<u16>, Vec<usize>) {
+        self.state_matrix.classes(&self.docs, &self.places(actor))
     }
 
     /// Decides what somebody may do with another resource: a KMS key under its policy, or a role.

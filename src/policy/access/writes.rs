@@ -1,12 +1,12 @@
 //! Rules about writing over a lock, planting one, and about state writes that the same statements hit.
 
 use super::super::decision::{PolicyKind, Verdict};
+use super::asker::Headers;
 use super::bench::{Bench, condition_words, lock_names, names, say};
 use super::keys::{Key, Kind};
 use super::output::Part;
 use super::rules;
 use super::sets::{Can, Rights};
-use super::world::IF_NONE_MATCH;
 
 const CONDITIONAL: &str = "deny s3:PutObject on `*.tflock` to everybody when `s3:if-none-match` is null: Terraform and \
                            OpenTofu always send it for locks";
@@ -56,10 +56,10 @@ fn overwrite(bench: &mut Bench<'_, '_>) {
         return;
     }
     // Strangers are kept out; the runners themselves may not be.
-    let lockers = bench.lockers().into_iter().filter(|(at, _)| {
-        let keys = 0..bench.world.keys.len();
-        keys.filter_map(|key| bench.rights(*at, key)).any(|rights| rights.put.is_real())
-    });
+    let lockers = bench
+        .lockers()
+        .into_iter()
+        .filter(|(at, _)| bench.all_rights(*at).any(|rights| rights.put.is_real()));
     let able: Vec<&str> = lockers.map(|(_, actor)| actor.shown.as_str()).collect();
     if !able.is_empty() {
         let message = format!("{} can overwrite locks: nothing asks them for `If-None-Match`", names(&able));
@@ -96,14 +96,14 @@ fn state_writes(bench: &mut Bench<'_, '_>) {
     let mut statement = None;
     for at in askers {
         let Some(actor) = bench.actor(at) else { continue };
-        let policies = world.policies(actor);
+        let mut asker = world.asker(actor);
         for key in world.keys.iter().filter(|key| key.kind != Kind::Unexpected) {
             let arn = world.object(&key.state);
-            let plain = world.ask(actor, &policies, "s3:PutObject", &arn, &[]);
+            let plain = asker.ask("s3:PutObject", &arn, Headers::Plain);
             if plain.verdict != Verdict::ExplicitlyDenied {
                 continue;
             }
-            let careful = world.ask(actor, &policies, "s3:PutObject", &arn, IF_NONE_MATCH);
+            let careful = asker.ask("s3:PutObject", &arn, Headers::IfNoneMatch);
             if !Can::of(world, actor, &careful).is_no() {
                 hit.push(&key.state);
                 if statement.is_none() {

@@ -131,13 +131,19 @@ fn rules_about_the_bucket_policy_need_no_principals() {
     for case in &cases {
         let id = case["id"].as_str().unwrap();
         let (number, side) = id.split_once('/').unwrap();
-        let about_bucket = number.starts_with("TFL1") || number.starts_with("TFL2") || number.starts_with("TFL3");
+        let about_bucket =
+            number.starts_with("TFL1") || number.starts_with("TFL2") || number.starts_with("TFL3");
         if !about_bucket || needs_principals.contains(&number) {
             continue;
         }
         let rule = RULES.iter().find(|(known, _)| *known == number).unwrap().1;
         let texts = Texts::of(case);
-        let input = AccessInput { principals: Reading::NotAsked, accounts: Vec::new(), ..texts.input(rule) };
+        let mut input =
+            AccessInput { principals: Reading::NotAsked, accounts: Vec::new(), ..texts.input(rule) };
+        // The case's policy exempts the runners alone.
+        if number == "TFL114" {
+            input.roles.break_glass.clear();
+        }
         let report = judge(&input);
         if ids(&report).contains(&rule) != (side == "bad") {
             wrong.push(format!("{id} {rule}: {:?}", ids(&report)));

@@ -6,8 +6,8 @@ mod sets;
 mod settings;
 
 use super::{
-    AccessFinding, AccessInput, AccessReport, BucketInput, NamedPolicy, PrincipalInput, Reading, RolePatterns,
-    StateInput, judge,
+    AccessFinding, AccessInput, AccessReport, BucketInput, NamedPolicy, PrincipalInput, Reading,
+    RolePatterns, StateInput, judge,
 };
 
 pub(super) const ACCOUNT: &str = "111122223333";
@@ -16,7 +16,8 @@ pub(super) const PLAN: &str = "arn:aws:iam::111122223333:role/ci/tf-plan";
 pub(super) const BREAK_GLASS: &str = "arn:aws:iam::111122223333:role/break-glass";
 pub(super) const STATE_ADMIN: &str = "arn:aws:iam::111122223333:role/state-admin";
 pub(super) const ADMIN: &str = "arn:aws:iam::111122223333:role/AdministratorAccess";
-pub(super) const RECOMMENDED: &str = include_str!("../../../../fixtures/policy/recommended-bucket-policy.json");
+pub(super) const RECOMMENDED: &str =
+    include_str!("../../../../fixtures/policy/recommended-bucket-policy.json");
 pub(super) const EVERYTHING: &str = r#"{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}"#;
 pub(super) const LOCKER: &str = r#"{"Statement": [
     {"Effect": "Allow", "Action": "s3:ListBucket", "Resource": "arn:aws:s3:::acme-tfstate"},
