@@ -4,6 +4,8 @@
 //! A new rule touches three places: its family's file, one line in `ALL`, its page.
 
 mod access;
+mod access_audit;
+mod access_roles;
 mod apply;
 mod automation;
 mod gates;
@@ -49,6 +51,8 @@ pub enum Check {
     Applying,
     /// Nobody here: it is a gate, judged while a migration is planned.
     Migrating,
+    /// Nobody here: it is judged over what an audit read.
+    Auditing,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -70,9 +74,27 @@ impl Rule {
 
 /// Every rule, by id. A test holds the order.
 static ALL: &[&Rule] = &[
+    &access_roles::ACCESS_NOT_KNOWN,
     &problems::BACKEND_AND_CLOUD,
+    &access_audit::BREAK_GLASS_DELETES_BLINDLY,
+    &access_roles::BUCKET_ACLS_ACTIVE,
+    &access_audit::BUCKET_LIFECYCLE_UNPROTECTED,
+    &access_roles::BUCKET_MFA_DELETE,
+    &access_audit::BUCKET_POLICY_LOCKS_EVERYONE_OUT,
+    &access_roles::BUCKET_POLICY_NEARLY_FULL,
+    &access_audit::BUCKET_POLICY_UNPROTECTED,
+    &access_roles::BUCKET_PUBLIC_ACCESS_NOT_BLOCKED,
+    &access_audit::BUCKET_SETTINGS_UNPROTECTED,
     &merging::CHILD_MODULE_BACKEND,
+    &access_audit::CONDITION_ROLE_PATH_MISSING,
+    &access_audit::CONDITION_SESSION_ARN,
+    &access_audit::CONDITION_SKIPPABLE,
+    &access_audit::CONDITION_WILDCARD_LITERAL,
+    &access_roles::CROSS_ACCOUNT_ONE_SIDED,
+    &access_audit::DELETED_PRINCIPAL_NAMED,
+    &access_roles::DENY_MISSES_ACCESS_POINTS,
     &settings::DEPRECATED_SETTING,
+    &access_roles::DIRECTORY_BUCKET,
     &modes::DUAL_LOCKING,
     &gates::DUAL_PHASE_SKIPPED,
     &problems::DUPLICATE_BACKEND,
@@ -83,6 +105,8 @@ static ALL: &[&Rule] = &[
     &merging::ENGINES_DIFFER,
     &gates::EVIDENCE_CONTRADICTS,
     &gates::EVIDENCE_STALE,
+    &access_roles::EXEMPT_ROLE_OPEN_TO_OTHERS,
+    &access_roles::EXEMPTION_NAMES_NOBODY,
     &automation::FORCE_UNLOCK_IN_AUTOMATION,
     &settings::GENERATED_COPY,
     &merging::GIT_IGNORED_SOURCE,
@@ -94,16 +118,38 @@ static ALL: &[&Rule] = &[
     &modes::INCOMPLETE_BACKEND,
     &automation::INIT_WITHOUT_RECONFIGURE,
     &problems::INVALID_VALUE,
+    &access_audit::LOCK_DELETE_CONDITIONS_COMBINED,
+    &access_audit::LOCK_DELETE_DENIES_RUNNER,
+    &access_audit::LOCK_DELETE_DENY_LIST,
+    &access_audit::LOCK_DELETE_EXEMPTION_BROAD,
+    &access_audit::LOCK_DELETE_EXEMPTION_BY_TAG,
+    &access_audit::LOCK_DELETE_EXEMPTION_NOT_A_PRINCIPAL,
+    &access_audit::LOCK_DELETE_LIMIT_MISSES_KEYS,
+    &access_audit::LOCK_DELETE_UNLIMITED,
+    &access_audit::LOCK_DELETE_VERSION_UNLIMITED,
     &automation::LOCK_DISABLED_IN_CI,
+    &access_audit::LOCK_OPEN_TO_EVERYONE,
+    &access_audit::LOCK_OVERWRITE_POSSIBLE,
+    &access_audit::LOCK_OVERWRITE_WITH_ETAG,
+    &access_audit::LOCK_PLANTING_POSSIBLE,
     &access::LOCK_TABLE_IN_CODE,
+    &access_roles::LOCK_TAGS_NOT_ALLOWED,
     &merging::MIXED_BACKEND_CONFIG,
+    &access_roles::NO_BREAK_GLASS_ROLE,
     &modes::NO_LOCKING,
     &gates::NOT_INITIALISABLE,
+    &access_audit::NOT_PRINCIPAL_USED,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
+    &access_roles::PUBLIC_POLICY_CUTS_OTHER_ACCOUNTS,
     &versions::QUOTED_BOOLEAN_TERRAGRUNT,
     &readers::READER_NAMES_TABLE,
     &gates::REQUIRED_VARIABLE_LEFT,
+    &access_roles::RUNNER_CANNOT_DECRYPT_LOCK,
+    &access_roles::RUNNER_CANNOT_DELETE_LOCK,
+    &access_roles::RUNNER_CANNOT_READ_LOCK,
+    &access_roles::RUNNER_LIMITED_BY_BOUNDARY,
+    &access_roles::RUNNER_WITHOUT_LOCK_RIGHTS,
     &gates::SHARED_FILE_REFUSED,
     &states::SHARED_STATE,
     &automation::SHARED_VAR_FILE,
@@ -111,16 +157,21 @@ static ALL: &[&Rule] = &[
     &gates::SOURCE_NOT_EDITABLE,
     &states::SPLIT_LOCKING,
     &access::STATE_GRANT_WITHOUT_LOCK,
+    &access_audit::STATE_WRITE_NEEDS_IF_NONE_MATCH,
+    &access_audit::STATEMENT_NEVER_APPLIES,
     &merging::STILL_DUAL,
     &problems::SYMLINK_LOOP,
     &gates::TABLE_UNNAMED,
     &problems::TOO_LARGE,
     &settings::UNATTRIBUTED_SOURCE,
+    &access_audit::UNLOCK_NEEDS_IF_MATCH,
     &gates::UNREAD,
     &problems::UNREADABLE,
     &modes::UNRESOLVED_SETTING,
+    &access_roles::UNVERSIONED_DELETE_VERSION_DENIED,
     &versions::VERSION_TOO_OLD,
     &versions::VERSION_UNPROVEN,
+    &access_roles::WORKSPACE_LOCKS_NOT_COVERED,
 ];
 
 /// Every rule, sorted by id.
