@@ -6,6 +6,7 @@ use super::bench::{Bench, condition_words, lock_names, names, say};
 use super::keys::{Key, Kind};
 use super::output::Part;
 use super::rules;
+use super::runners::uses_states;
 use super::sets::{Can, Rights};
 use super::shape::{Asked, Shape};
 use super::world::BUCKET_POLICY;
@@ -209,16 +210,26 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
         let mut asks_match: Vec<&Key> = Vec::new();
         let mut blind: Vec<&Key> = Vec::new();
         let mut statement = None;
+        let mut not_created: Vec<&Key> = Vec::new();
+        let mut not_created_by = None;
+        let uses = uses_states(world, actor);
         for (number, key) in world.keys.iter().enumerate() {
             let Some(rights) = bench.rights(at, number) else { continue };
             if emergency && rights.delete == Can::Yes {
                 blind.push(key);
             }
-            if !rights.delete.is_no() || emergency && !rights.delete_match.is_no() {
-                continue;
+            if !emergency && rights.create.is_no() {
+                // A role has no business with locks of states that it does not work with.
+                if !uses.get(number).copied().unwrap_or_default() {
+                    continue;
+                }
+                let create = asker.ask("s3:PutObject", &world.object(&key.lock), Headers::IfNoneMatch);
+                if let Some(found) = world.first_of(actor, &create, PolicyKind::Resource) {
+                    not_created_by.get_or_insert(found);
+                    not_created.push(key);
+                }
             }
-            // A role has no business with locks that it can't take.
-            if !emergency && rights.create.is_no() && key.kind != Kind::Default {
+            if !rights.delete.is_no() || emergency && !rights.delete_match.is_no() {
                 continue;
             }
             let decision = asker.ask("s3:DeleteObject", &world.object(&key.lock), Headers::Plain);
@@ -229,6 +240,15 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
         let (shown, words) = (actor.shown.clone(), actor.part.words());
         let guessed = actor.guess.is_some();
         let taken = if guessed { "looks like a" } else { "is a" };
+        if !not_created.is_empty() {
+            let message = format!(
+                "`{shown}` {taken} {words} and the bucket policy denies it to create {}",
+                lock_names(&not_created)
+            );
+            let help = "add the role's ARN, with its path, to the exemptions of that Deny";
+            let finding = say(rules::RUNNER_WITHOUT_LOCK_RIGHTS, message, help).at(not_created_by);
+            bench.about(&shown, finding.at_most_if(guessed, "medium"));
+        }
         if !stopped.is_empty() {
             let message = format!(
                 "`{shown}` {taken} {words} and the bucket policy denies it to delete {}",

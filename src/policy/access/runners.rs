@@ -71,7 +71,7 @@ fn steps(world: &World<'_>, actor: &Actor<'_>) -> (Vec<u16>, Vec<Steps>) {
 }
 
 /// For each lock whether the role works with its state: a plan reads it, a run writes it.
-fn uses_states(world: &World<'_>, actor: &Actor<'_>) -> Vec<bool> {
+pub(super) fn uses_states(world: &World<'_>, actor: &Actor<'_>) -> Vec<bool> {
     let action = if actor.part == Part::Plan { "s3:GetObject" } else { "s3:PutObject" };
     let mut asker = world.asker(actor);
     let (class_of, firsts) = world.state_classes(actor);

@@ -282,3 +282,56 @@ fn a_runners_statement_that_never_applies() {
         &with(input(), vec![principal(APPLY, LOCKER)]),
     );
 }
+
+#[test]
+fn a_role_that_may_not_create_the_lock_is_told_by_which_statement() {
+    let limit = |names: &str| {
+        format!(
+            r#"{{"Statement": [{{"Sid": "Planted", "Effect": "Deny", "Principal": "*", "Action": "s3:PutObject",
+            "Resource": "arn:aws:s3:::acme-tfstate/*.tflock",
+            "Condition": {{"ArnNotLike": {{"aws:PrincipalArn": [{names}]}}}}}}]}}"#
+        )
+    };
+    let (one, both) = (limit(&format!("\"{APPLY}\"")), limit(&format!("\"{APPLY}\", \"{PLAN}\"")));
+    fires("runner-without-lock-rights", &with_policy(input(), &one), &with_policy(input(), &both));
+    let report = judge(&with_policy(input(), &one));
+    let found = of(&report, "runner-without-lock-rights");
+    assert_eq!((found.len(), found[0].subject.as_str()), (1, PLAN));
+    assert_eq!(found[0].statement.as_deref(), Some("the bucket policy, statement 1 (Planted)"));
+}
+
+#[test]
+fn a_role_is_not_asked_about_states_of_others() {
+    let own = r#"{"Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::acme-tfstate/prod/*"}]}"#;
+    let policy = r#"{"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject",
+        "Resource": "arn:aws:s3:::acme-tfstate/other/*.tflock", "Condition": {"ArnNotLike":
+        {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/ci/other"}}}]}"#;
+    let mut good = with(with_policy(input(), policy), vec![principal(APPLY, own)]);
+    good.states.push(state("other/terraform.tfstate"));
+    let mut bad = good.clone();
+    bad.principals = Reading::Known(vec![principal(APPLY, EVERYTHING)]);
+    fires("lock-delete-denies-runner", &bad, &good);
+}
+
+#[test]
+fn usual_statements_about_transport_and_encryption_say_nothing_of_callers() {
+    let policy = r#"{"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "*",
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}}}, {"Effect": "Deny", "Principal": "*",
+        "Action": "s3:PutObject", "Resource": "arn:aws:s3:::acme-tfstate/*",
+        "Condition": {"StringNotEquals": {"s3:x-amz-server-side-encryption": "aws:kms"}}}]}"#;
+    let report = judge(&with_policy(input(), policy));
+    assert_eq!(
+        ids(&report),
+        [
+            "break-glass-deletes-blindly",
+            "bucket-lifecycle-unprotected",
+            "bucket-policy-unprotected",
+            "bucket-settings-unprotected",
+            "lock-delete-unlimited",
+            "lock-overwrite-possible",
+            "lock-planting-possible",
+        ]
+    );
+    let overwrite = of(&report, "lock-overwrite-possible")[0].message.clone();
+    assert!(overwrite.contains("it depends on s3:x-amz-server-side-encryption"), "{overwrite}");
+}
