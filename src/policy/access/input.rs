@@ -162,7 +162,7 @@ pub struct PrincipalInput<'a> {
     pub policies: Vec<NamedPolicy<'a>>,
     /// Policies that are attached and could not be read: why.
     pub policies_unread: Option<String>,
-    /// Its permissions boundary.
+    /// Its permissions boundary. IAM names it with the principal, so not asked counts as none.
     pub boundary: Reading<&'a str>,
     /// A role's trust policy.
     pub trust: Reading<&'a str>,

@@ -10,6 +10,7 @@
 mod actor;
 mod asker;
 mod bench;
+mod build;
 mod deletes;
 mod docs;
 mod explain;
