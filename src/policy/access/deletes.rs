@@ -51,7 +51,7 @@ fn others(bench: &Bench<'_, '_>) -> String {
 
 fn misses_keys(bench: &mut Bench<'_, '_>, open: &[&Key]) {
     let expected: Vec<&Key> = open.iter().copied().filter(|key| key.kind != Kind::Unexpected).collect();
-    let statement = bench.world.statements().find(|shape| shape.deny && shape.about_action(DELETE));
+    let statement = bench.world.statements().find(|shape| shape.limits_callers(DELETE));
     let statement = statement.map(|shape| shape.reference(BUCKET_POLICY));
     let message = if expected.is_empty() {
         "deleting locks is limited for the expected states only: a state at another key would have an open lock"
@@ -71,7 +71,7 @@ fn versions(bench: &mut Bench<'_, '_>) {
     if open.is_empty() {
         return;
     }
-    let statement = bench.world.statements().find(|shape| shape.deny && shape.about_action(DELETE));
+    let statement = bench.world.statements().find(|shape| shape.limits_callers(DELETE));
     let statement = statement.map(|shape| shape.reference(BUCKET_POLICY));
     let message = format!(
         "s3:DeleteObject is limited and s3:DeleteObjectVersion is not, for {}: it removes a lock for good, or the \

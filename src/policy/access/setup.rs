@@ -133,9 +133,7 @@ fn access_points(bench: &mut Bench<'_, '_>) {
         return;
     };
     let action = "s3:deleteobject";
-    let limited_here = world
-        .statements()
-        .any(|shape| shape.deny && shape.about_action(action) && !shape.is_about_preconditions());
+    let limited_here = world.statements().any(|shape| shape.limits_callers(action));
     if limited_here {
         return;
     }

@@ -198,6 +198,12 @@ impl Shape {
         self.conditions.iter().any(|asked| matches!(asked.name.as_str(), "s3:if-match" | "s3:if-none-match"))
     }
 
+    /// It denies an action in order to keep callers out: not because of how a request is sent.
+    pub(super) fn limits_callers(&self, action: &str) -> bool {
+        let only_manner = !self.conditions.is_empty() && self.conditions.iter().all(Asked::is_manner);
+        self.deny && self.about_action(action) && !only_manner
+    }
+
     /// `statement 2 (GuardLocks)`.
     pub(super) fn reference(&self, policy: &str) -> String {
         reference(policy, self.index, self.sid.as_deref())

@@ -27,8 +27,10 @@ pub(super) fn judge(bench: &mut Bench<'_, '_>) {
         if let Some(text) = read.trust.known() {
             for shape in Shape::all(text).iter().filter(|shape| shape.allow) {
                 let Some((why, severity)) = wide(shape, actor.account.as_deref()) else { continue };
-                let message =
-                    format!("`{}` may delete locks, and its trust policy lets {why} take it", actor.shown);
+                let message = format!(
+                    "`{}` is trusted with locks, and its trust policy lets {why} take it",
+                    actor.shown
+                );
                 let finding = say(rules::EXEMPT_ROLE_OPEN_TO_OTHERS, message, HELP);
                 let finding = finding.at(Some(shape.reference("its trust policy"))).rated(severity);
                 bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), "medium"));
@@ -60,10 +62,7 @@ fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, &'static str)> {
             }
             // One's own account is the usual way to leave it to the account's own policies.
             let severity = if Some(account) == own { "low" } else { "high" };
-            return Some((
-                format!("every principal of account {account} that its own policies allow"),
-                severity,
-            ));
+            return Some((format!("any principal of account {account} with sts:AssumeRole"), severity));
         }
         if let Some((_, provider)) = principal.split_once(":oidc-provider/")
             && let Some(why) = any_subject(shape, provider)
@@ -115,7 +114,7 @@ fn editors(bench: &mut Bench<'_, '_>, at: usize) {
         return;
     }
     let message =
-        format!("`{arn}` may delete locks, and {} can change its trust or its policies", names(&able));
+        format!("`{arn}` is trusted with locks, and {} can change its trust or its policies", names(&able));
     let help = "keep those who may call iam:UpdateAssumeRolePolicy, iam:PutRolePolicy and iam:AttachRolePolicy on it few";
     let finding = say(rules::EXEMPT_ROLE_OPEN_TO_OTHERS, message, help).rated("medium");
     bench.about(arn, finding);

@@ -249,3 +249,18 @@ fn an_owner_that_nobody_knows_is_not_taken_for_another_account() {
         report.access.limits.iter().any(|limit| limit.contains("taken to belong to account 111122223333"))
     );
 }
+
+#[test]
+fn the_statement_that_is_named_is_about_callers() {
+    let policy = r#"{"Statement": [{"Sid": "Tls", "Effect": "Deny", "Principal": "*", "Action": "s3:*", "Resource": "*",
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}}}, {"Sid": "Limit", "Effect": "Deny",
+        "Principal": "*", "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::acme-tfstate/prod/*",
+        "Condition": {"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/ci/tf-*"}}}]}"#;
+    let report = judge(&everybody(policy));
+    let found = of(&report, "lock-delete-limit-misses-keys");
+    assert_eq!(found[0].statement.as_deref(), Some("the bucket policy, statement 2 (Limit)"));
+    assert_eq!(
+        found[0].message,
+        "deleting locks is limited, but not for `env:/any-workspace/prod/terraform.tfstate.tflock`"
+    );
+}
