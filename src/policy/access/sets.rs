@@ -1,0 +1,320 @@
+//! Who can do what: the sets, and what they are made of.
+
+use std::collections::HashMap;
+
+use super::super::decision::{Decision, Verdict};
+use super::actor::Actor;
+use super::asker::Headers;
+use super::output::{Certainty, Holder, LockAccess};
+use super::world::World;
+
+/// Whether somebody can do something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Can {
+    /// Certainly not.
+    #[default]
+    No,
+    /// Something is not known that is no condition of the request.
+    Unknown(Vec<String>),
+    /// Under conditions, with the statements that ask for them.
+    If(Vec<String>, Vec<String>),
+    /// Certainly, as far as policies were supplied.
+    Yes,
+}
+
+impl Can {
+    pub(super) fn of(world: &World<'_>, actor: &Actor<'_>, decision: &Decision) -> Can {
+        match decision.verdict {
+            Verdict::ExplicitlyDenied | Verdict::ImplicitlyDenied => Can::No,
+            Verdict::Allowed => Can::Yes,
+            Verdict::Unknown => {
+                let missing = decision.missing.iter().map(ToString::to_string).collect();
+                if !decision.is_conditional() {
+                    return Can::Unknown(missing);
+                }
+                Can::If(missing, decision.open().map(|open| world.name(actor, open)).collect())
+            }
+        }
+    }
+
+    pub(super) fn is_no(&self) -> bool {
+        *self == Can::No
+    }
+
+    /// Certainly or under conditions.
+    pub(super) fn is_real(&self) -> bool {
+        matches!(self, Can::Yes | Can::If(..))
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Can::No => 0,
+            Can::Unknown(_) => 1,
+            Can::If(..) => 2,
+            Can::Yes => 3,
+        }
+    }
+
+    /// Either way will do.
+    fn or(&self, other: &Can) -> Can {
+        if other.rank() > self.rank() { other.clone() } else { self.clone() }
+    }
+
+    fn only(self, condition: &str) -> Can {
+        match self {
+            Can::Yes => Can::If(vec![condition.to_owned()], Vec::new()),
+            Can::If(mut conditions, statements) => {
+                conditions.push(condition.to_owned());
+                Can::If(conditions, statements)
+            }
+            other => other,
+        }
+    }
+}
+
+/// What somebody can do with one lock.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Rights {
+    pub(super) get: Can,
+    /// With `If-None-Match: *`.
+    pub(super) create: Can,
+    /// Without a precondition.
+    pub(super) put: Can,
+    /// With `If-Match`.
+    pub(super) put_match: Can,
+    /// Without a precondition.
+    pub(super) delete: Can,
+    /// With `If-Match`.
+    pub(super) delete_match: Can,
+    pub(super) delete_version: Can,
+}
+
+impl Rights {
+    pub(super) fn can_delete(&self) -> Can {
+        match (&self.delete, &self.delete_match) {
+            (Can::No, matched) => matched.clone().only("only with `If-Match`"),
+            (blind, matched) => blind.or(matched),
+        }
+    }
+
+    pub(super) fn can_overwrite(&self) -> Can {
+        match (&self.put, &self.put_match) {
+            (Can::No, matched) => matched.clone().only("only with `If-Match`"),
+            (blind, matched) => blind.or(matched),
+        }
+    }
+
+    pub(super) fn can_create(&self) -> Can {
+        self.create.or(&self.put)
+    }
+
+    /// Creates as Terraform does, and then can't read or delete as Terraform does. `decrypts` is about the key.
+    pub(super) fn cannot_release(&self, decrypts: &Can) -> Can {
+        let parts = [&self.get, &self.delete, decrypts];
+        if parts.iter().any(|part| part.is_no()) {
+            return self.create.clone();
+        }
+        match parts.into_iter().find(|part| matches!(part, Can::Unknown(_))) {
+            Some(unknown) if !self.create.is_no() => unknown.clone(),
+            _ => Can::No,
+        }
+    }
+}
+
+/// What one principal can do with all locks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    /// For each key which of [`Row::rights`].
+    class_of: Vec<u16>,
+    rights: Vec<Rights>,
+    /// Whether it can decrypt with the bucket's key; yes where there is none.
+    pub(super) decrypts: Can,
+    /// What it can do to the bucket.
+    pub(super) strip: Vec<(&'static str, Can)>,
+}
+
+/// What takes protection from locks, or works around it.
+pub(super) const STRIP: [&str; 7] = [
+    "s3:PutBucketPolicy",
+    "s3:DeleteBucketPolicy",
+    "s3:PutLifecycleConfiguration",
+    "s3:PutBucketVersioning",
+    "s3:PutReplicationConfiguration",
+    "s3:PutBucketPublicAccessBlock",
+    "s3:PutBucketOwnershipControls",
+];
+
+impl Row {
+    pub(super) fn new(world: &World<'_>, actor: &Actor<'_>) -> Row {
+        let mut asker = world.asker(actor);
+        let (class_of, firsts) = world.lock_classes(actor);
+        let mut row = Row { decrypts: decrypts(world, actor), ..Row::default() };
+        let mut classes = Vec::with_capacity(firsts.len());
+        for first in firsts {
+            let Some(arn) = world.lock_arns.get(first) else { continue };
+            let mut ask = |action: &str, headers| Can::of(world, actor, &asker.ask(action, arn, headers));
+            let put = ask("s3:PutObject", Headers::Plain);
+            let delete = ask("s3:DeleteObject", Headers::Plain);
+            let mut with = |plain: &Can, action: &str, headers| {
+                if world.asks_preconditions { ask(action, headers) } else { plain.clone() }
+            };
+            let rights = Rights {
+                create: with(&put, "s3:PutObject", Headers::IfNoneMatch),
+                put_match: with(&put, "s3:PutObject", Headers::IfMatch),
+                delete_match: with(&delete, "s3:DeleteObject", Headers::IfMatch),
+                get: ask("s3:GetObject", Headers::Plain),
+                delete_version: ask("s3:DeleteObjectVersion", Headers::Plain),
+                put,
+                delete,
+            };
+            let class = row.rights.iter().position(|known| *known == rights).unwrap_or_else(|| {
+                row.rights.push(rights);
+                row.rights.len() - 1
+            });
+            classes.push(u16::try_from(class).unwrap_or(u16::MAX));
+        }
+        let class = |class: &u16| classes.get(usize::from(*class)).copied().unwrap_or_default();
+        row.class_of = class_of.iter().map(class).collect();
+        row.strip = STRIP
+            .into_iter()
+            .map(|action| {
+                let decision = asker.ask(action, &world.bucket_arn, Headers::Plain);
+                (action, Can::of(world, actor, &decision))
+            })
+            .collect();
+        row
+    }
+
+    /// What it can do with the lock of this number.
+    pub(super) fn rights(&self, key: usize) -> Option<&Rights> {
+        self.rights.get(usize::from(*self.class_of.get(key)?))
+    }
+
+    /// What it can do with each lock; alike ones once.
+    pub(super) fn all_rights(&self) -> impl Iterator<Item = &Rights> {
+        self.rights.iter()
+    }
+
+    /// What it can do to the bucket.
+    pub(super) fn strips(&self, action: &str) -> &Can {
+        self.strip.iter().find(|(name, _)| *name == action).map_or(&Can::No, |(_, can)| can)
+    }
+}
+
+/// Whether somebody can decrypt what the bucket's key encrypted. Without a key of the bucket's own there is nothing
+/// to be refused.
+fn decrypts(world: &World<'_>, actor: &Actor<'_>) -> Can {
+    uses_key(world, actor, "Decrypt").unwrap_or(Can::Yes)
+}
+
+/// Whether somebody can do this with the bucket's KMS key. None without one.
+pub(super) fn uses_key(world: &World<'_>, actor: &Actor<'_>, operation: &str) -> Option<Can> {
+    let key = world.input.bucket.kms.as_ref().filter(|key| key.arn.contains(":key/"))?;
+    let grants = key.grants.known().into_iter().flatten();
+    let granted = grants
+        .into_iter()
+        .find(|grant| Some(grant.grantee) == actor.arn.as_deref() && grant.operations.contains(&operation));
+    match granted {
+        Some(grant) if grant.constrained => {
+            return Some(Can::If(vec!["a grant's encryption context".to_owned()], Vec::new()));
+        }
+        Some(_) => return Some(Can::Yes),
+        None => {}
+    }
+    let decision = world.ask_elsewhere(actor, &format!("kms:{operation}"), key.arn, Some(key));
+    let can = Can::of(world, actor, &decision);
+    // A grant that nobody read may allow it.
+    match (can, &key.grants) {
+        (Can::No, super::input::Reading::Failed(why)) => {
+            Some(Can::Unknown(vec![format!("grants on the key could not be read: {why}")]))
+        }
+        (can, _) => Some(can),
+    }
+}
+
+/// Puts keys into groups about which the same is true for everybody. Gives the keys' numbers.
+fn groups(world: &World<'_>, rows: &[Row]) -> Vec<Vec<usize>> {
+    let mut group_of = vec![0_usize; world.keys.len()];
+    for row in rows.iter().filter(|row| row.rights.len() > 1) {
+        let mut found: HashMap<(usize, u16), usize> = HashMap::new();
+        for (group, class) in group_of.iter_mut().zip(&row.class_of) {
+            let next = found.len();
+            *group = *found.entry((*group, *class)).or_insert(next);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut place: HashMap<usize, usize> = HashMap::new();
+    for (key, group) in group_of.into_iter().enumerate() {
+        let at = *place.entry(group).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        if let Some(group) = groups.get_mut(at) {
+            group.push(key);
+        }
+    }
+    groups
+}
+
+/// The sets of all lock keys, and who can strip.
+pub(super) fn sets(world: &World<'_>, rows: &[Row]) -> (Vec<LockAccess>, Vec<Holder>) {
+    let shown = |at: usize| at != world.stranger || world.input.principals.known().is_none();
+    let actors =
+        || world.actors.iter().zip(rows).enumerate().filter(|(at, _)| shown(*at)).map(|(_, both)| both);
+    let locks = groups(world, rows).into_iter().map(|group| {
+        let first = group.first().copied().unwrap_or_default();
+        let set = |of: &dyn Fn(&Rights, &Row) -> Can| {
+            let holders = actors()
+                .filter_map(|(actor, row)| holder(world, actor, of(row.rights(first)?, row), Vec::new()));
+            sorted(holders.collect())
+        };
+        LockAccess {
+            keys: group.iter().filter_map(|key| world.keys.get(*key)).map(|key| key.lock.clone()).collect(),
+            can_delete: set(&|rights, _| rights.can_delete()),
+            can_delete_version: set(&|rights, _| rights.delete_version.clone()),
+            can_overwrite: set(&|rights, _| rights.can_overwrite()),
+            can_create: set(&|rights, _| rights.can_create()),
+            cannot_release: set(&|rights, row| rights.cannot_release(&row.decrypts)),
+        }
+    });
+    let mut strip = Vec::new();
+    for (actor, row) in actors() {
+        // One entry for each certainty.
+        let mut seen: Vec<(Can, Vec<String>)> = Vec::new();
+        for (action, can) in row.strip.iter().filter(|(_, can)| !can.is_no()) {
+            match seen.iter_mut().find(|(known, _)| known == can) {
+                Some((_, actions)) => actions.push((*action).to_owned()),
+                None => seen.push((can.clone(), vec![(*action).to_owned()])),
+            }
+        }
+        strip.extend(seen.into_iter().filter_map(|(can, actions)| holder(world, actor, can, actions)));
+    }
+    (locks.collect(), sorted(strip))
+}
+
+fn sorted(mut holders: Vec<Holder>) -> Vec<Holder> {
+    holders.sort();
+    holders
+}
+
+fn holder(world: &World<'_>, actor: &Actor<'_>, can: Can, actions: Vec<String>) -> Option<Holder> {
+    let open = !world.organization_known(actor);
+    let caveat = "no service or resource control policy forbids it (none were supplied)".to_owned();
+    let certainty = match can {
+        Can::No => return None,
+        Can::Yes if open => Certainty::Conditional { conditions: vec![caveat], statements: Vec::new() },
+        Can::Yes => Certainty::Certain,
+        Can::If(mut conditions, statements) => {
+            conditions.extend(open.then_some(caveat));
+            Certainty::Conditional { conditions, statements }
+        }
+        Can::Unknown(why) => Certainty::Unknown { why },
+    };
+    Some(Holder {
+        principal: actor.shown.clone(),
+        part: actor.part,
+        assumed: actor.assumed,
+        certainty,
+        actions,
+    })
+}
