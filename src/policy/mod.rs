@@ -43,6 +43,7 @@ mod json;
 mod missing;
 mod pattern;
 mod principal;
+pub mod recommend;
 mod request;
 mod template;
 mod tri;
