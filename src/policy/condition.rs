@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::context::{Context, Entry};
 use super::missing::{Gaps, Missing};
+use super::pattern::arn_parts;
 use super::template::{ArnPattern, Reading, Whole, arn_condition};
 use super::tri::Tri;
 use super::values::{Block, Number, read_date};
@@ -295,10 +296,13 @@ impl Condition {
                 Operand::Text(whole) => Some(whole.matches(value, context, gaps)),
                 _ => None,
             }),
-            Kind::Arn => self.any_text(gaps, |operand, gaps| match operand {
-                Operand::Arn(pattern) => Some(arn_condition(pattern, value, context, gaps)),
-                _ => None,
-            }),
+            Kind::Arn => {
+                let parts = arn_parts(value);
+                self.any_text(gaps, |operand, gaps| match operand {
+                    Operand::Arn(pattern) => Some(arn_condition(pattern, parts.as_ref(), context, gaps)),
+                    _ => None,
+                })
+            }
             Kind::Number(order) => {
                 self.typed(Number::read(value), value, gaps, |operand, found| match operand {
                     Operand::Number(wanted) => Some(order.holds(found, wanted)),

@@ -59,6 +59,8 @@ pub(super) struct Statement {
 struct Listed<T> {
     patterns: Vec<T>,
     negated: bool,
+    /// What is not understood among them: each may match anything.
+    odd: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -119,8 +121,13 @@ impl Compiled {
             odd.push("a policy without `Statement`".to_owned());
             return Compiled { statements: vec![Statement { odd, ..Statement::empty() }] };
         }
+        let unclear = odd.iter().any(|what| what.contains("`Version`"));
         let statements = statements.into_iter().map(|value| {
             let mut statement = Statement::new(value, variables);
+            if unclear && has_variable(value) {
+                // Whether that is a variable depends on the version.
+                statement = Statement { effect: statement.effect, sid: statement.sid, ..Statement::empty() };
+            }
             statement.odd.extend(odd.iter().cloned());
             statement
         });
@@ -179,6 +186,16 @@ fn no_object() -> PolicyError {
     PolicyError { message: "a policy is a JSON object".to_owned(), line: 0, column: 0 }
 }
 
+/// Whether `${` stands anywhere in a value.
+fn has_variable(value: &Json) -> bool {
+    match value {
+        Json::Text(text) => text.contains("${"),
+        Json::List(items) => items.iter().any(has_variable),
+        Json::Object(members) => members.iter().any(|(_, value)| has_variable(value)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
+    }
+}
+
 /// Members that stand there twice: AWS does not say which one counts.
 fn repeated(members: &[(String, Json)]) -> Vec<String> {
     let mut odd = Vec::new();
@@ -203,6 +220,12 @@ impl Statement {
         }
     }
 
+    fn not_understood(&self) -> impl Iterator<Item = &str> {
+        let actions = self.actions.iter().flat_map(|listed| &listed.odd);
+        let resources = self.resources.iter().flat_map(|listed| &listed.odd);
+        self.odd.iter().chain(actions).chain(resources).map(String::as_str)
+    }
+
     fn new(value: &Json, variables: bool) -> Statement {
         let mut statement = Statement::empty();
         let Json::Object(members) = value else {
@@ -213,24 +236,47 @@ impl Statement {
         for (name, value) in members {
             statement.read(name, value, variables);
         }
-        let has = |name: &str| members.iter().any(|(found, _)| found == name);
+        statement.settle(members);
+        statement
+    }
+
+    /// What only all members together say: what is missing, what stands there twice, and what excludes something else.
+    /// Where AWS does not say which of two counts, neither does.
+    fn settle(&mut self, members: &[(String, Json)]) {
+        let count =
+            |one: &str, other: &str| members.iter().filter(|(name, _)| name == one || name == other).count();
+        let has = |name: &str| count(name, name) > 0;
         for (one, other) in
             [("Action", "NotAction"), ("Resource", "NotResource"), ("Principal", "NotPrincipal")]
         {
             if has(one) && has(other) {
-                statement.odd.push(format!("`{one}` beside `{other}`"));
+                self.odd.push(format!("`{one}` beside `{other}`"));
             }
         }
+        if count("Action", "NotAction") != 1 {
+            self.actions = None;
+        }
+        if count("Resource", "NotResource") > 1 {
+            self.resources = None;
+        }
+        if count("Principal", "NotPrincipal") > 1 {
+            self.grantees = None;
+        }
+        if count("Effect", "Effect") != 1 {
+            self.effect = Effect::NotUnderstood;
+        }
+        if count("Condition", "Condition") > 1 {
+            self.conditions.clear();
+        }
         if !has("Action") && !has("NotAction") {
-            statement.odd.push("a statement without `Action`".to_owned());
+            self.odd.push("a statement without `Action`".to_owned());
         }
         if !has("Effect") {
-            statement.odd.push("a statement without `Effect`".to_owned());
+            self.odd.push("a statement without `Effect`".to_owned());
         }
-        if has("NotPrincipal") && statement.effect != Effect::Deny {
-            statement.odd.push("`NotPrincipal` without Deny".to_owned());
+        if has("NotPrincipal") && self.effect != Effect::Deny {
+            self.odd.push("`NotPrincipal` without Deny".to_owned());
         }
-        statement
     }
 
     fn read(&mut self, name: &str, value: &Json, variables: bool) {
@@ -242,42 +288,29 @@ impl Statement {
                 self.grantees = Some(Grantees::new(value, name == "NotPrincipal"));
             }
             ("Action" | "NotAction", value) => {
-                let patterns = self.texts(name, value).into_iter().map(Action::new).collect();
-                self.actions = Some(Listed { patterns, negated: name == "NotAction" });
+                let (texts, odd) = texts(name, value);
+                let patterns = texts.into_iter().map(Action::new).collect();
+                self.actions = Some(Listed { patterns, negated: name == "NotAction", odd });
             }
             ("Resource" | "NotResource", value) => {
+                let (texts, mut odd) = texts(name, value);
+                let negated = name == "NotResource";
                 let mut patterns = Vec::new();
-                for text in self.texts(name, value) {
-                    match resource(text, variables, name == "NotResource") {
+                for text in texts {
+                    match resource(text, variables, negated) {
                         Ok(pattern) => patterns.push(pattern),
-                        Err(why) => self.odd.push(why),
+                        Err(why) => odd.push(why),
                     }
                 }
-                self.resources = Some(Listed { patterns, negated: name == "NotResource" });
+                self.resources = Some(Listed { patterns, negated, odd });
             }
             ("Condition", Json::Object(operators)) => self.read_conditions(operators, variables),
             (name, _) => self.odd.push(format!("the element `{name}`")),
         }
     }
 
-    /// Texts of an element that is one or a list; what is no text is noted.
-    fn texts<'j>(&mut self, name: &str, value: &'j Json) -> Vec<&'j str> {
-        let items = value.items();
-        if items.is_empty() {
-            self.odd.push(format!("an empty `{name}`"));
-        }
-        let mut texts = Vec::with_capacity(items.len());
-        for item in items {
-            match item {
-                Json::Text(text) if !text.is_empty() => texts.push(text.as_str()),
-                _ => self.odd.push(format!("a value of `{name}`")),
-            }
-        }
-        texts
-    }
-
     fn read_conditions(&mut self, operators: &[(String, Json)], variables: bool) {
-        self.odd.extend(repeated(operators));
+        let mut twice = repeated(operators);
         for (operator, keys) in operators {
             let Json::Object(keys) = keys else {
                 self.odd.push(format!("the condition operator `{operator}`"));
@@ -285,7 +318,7 @@ impl Statement {
             };
             let folded: Vec<(String, Json)> =
                 keys.iter().map(|(key, _)| (key.to_ascii_lowercase(), Json::Null)).collect();
-            self.odd.extend(repeated(&folded));
+            twice.extend(repeated(&folded));
             for (key, values) in keys {
                 let values: Vec<Option<&str>> = values.items().iter().map(Json::as_text).collect();
                 match Condition::new(operator, key, &values, variables) {
@@ -293,6 +326,11 @@ impl Statement {
                     Err(why) => self.odd.push(why),
                 }
             }
+        }
+        if !twice.is_empty() {
+            // Either of the two may count, so neither may decide.
+            self.conditions.clear();
+            self.odd.extend(twice);
         }
     }
 
@@ -308,7 +346,8 @@ impl Statement {
         let found = self.judge(request, kind, bounded, gaps);
         // The stronger way decides: what is open about a weaker one does not matter then.
         let grant = found.1;
-        let first = [grant.direct, grant.everyone, grant.role, grant.account].into_iter().find(|way| *way != Tri::No);
+        let first =
+            [grant.direct, grant.everyone, grant.role, grant.account].into_iter().find(|way| *way != Tri::No);
         if first != Some(Tri::Unknown) {
             gaps.truncate(before);
         }
@@ -319,14 +358,15 @@ impl Statement {
         const NO: (Tri, Grant) = (Tri::No, Grant::NONE);
         let mut all = Tri::Yes;
         if let Some(actions) = &self.actions {
-            all = all.and(actions.holds(|action| action.matches(&request.action, gaps)));
+            all = all.and(actions.holds(gaps, |action, gaps| action.matches(&request.action, gaps)));
         }
         if all == Tri::No {
             return NO;
         }
         match &self.resources {
             Some(resources) => {
-                all = all.and(resources.holds(|pattern| resource_matches(pattern, request, gaps)));
+                all =
+                    all.and(resources.holds(gaps, |pattern, gaps| resource_matches(pattern, request, gaps)));
             }
             // Trust policies have no resource: it is the role itself.
             None if kind == PolicyKind::Resource && request.action.starts_with("sts:") => {}
@@ -368,12 +408,29 @@ impl Statement {
     }
 }
 
+/// Texts of an element that is one or a list, and what among them is no text.
+fn texts<'j>(name: &str, value: &'j Json) -> (Vec<&'j str>, Vec<String>) {
+    let items = value.items();
+    let (mut texts, mut odd) = (Vec::with_capacity(items.len()), Vec::new());
+    if items.is_empty() {
+        odd.push(format!("an empty `{name}`"));
+    }
+    for item in items {
+        match item {
+            Json::Text(text) if !text.is_empty() => texts.push(text.as_str()),
+            _ => odd.push(format!("a value of `{name}`")),
+        }
+    }
+    (texts, odd)
+}
+
 impl<T> Listed<T> {
     /// Any pattern matches, or with `Not…` none.
-    fn holds(&self, mut matches: impl FnMut(&T) -> Tri) -> Tri {
-        let mut any = Tri::No;
+    fn holds(&self, gaps: &mut Gaps, mut matches: impl FnMut(&T, &mut Gaps) -> Tri) -> Tri {
+        let mut any = if self.odd.is_empty() { Tri::No } else { Tri::Unknown };
+        gaps.extend(self.odd.iter().cloned().map(Missing::NotUnderstood));
         for pattern in &self.patterns {
-            any = any.or(matches(pattern));
+            any = any.or(matches(pattern, gaps));
             if any == Tri::Yes {
                 break;
             }

@@ -3,7 +3,7 @@
 
 use super::context::{Context, Entry};
 use super::missing::{Gaps, Missing, VARIABLE};
-use super::pattern::{Glob, Token, Variable, arn_parts, arn_tokens, wildcard_tokens};
+use super::pattern::{Glob, Token, Variable, arn_tokens, wildcard_tokens};
 use super::tri::Tri;
 
 /// How a text of a policy is read.
@@ -256,21 +256,27 @@ impl ArnPattern {
     }
 }
 
-/// The value of a condition with an ARN operator, compared with a value of the request.
-pub(super) fn arn_condition(pattern: &ArnPattern, value: &str, context: &Context, gaps: &mut Gaps) -> Tri {
-    let why = match (pattern, arn_parts(value)) {
+/// The value of a condition with an ARN operator, compared with a value of the request that is cut into its parts.
+pub(super) fn arn_condition(
+    pattern: &ArnPattern,
+    value: Option<&[&str; 6]>,
+    context: &Context,
+    gaps: &mut Gaps,
+) -> Tri {
+    let why = match (pattern, value) {
         (ArnPattern::NoArn(_) | ArnPattern::Everything, _) => {
-            "how an Arn operator compares with a text that is no ARN, such as `*`".to_owned()
+            "how an Arn operator compares with a text that is no ARN, such as `*`"
         }
-        (_, None) => format!("how an Arn operator reads the request's value `{value}`, which is no ARN"),
-        (parts, Some(arn)) => return parts.matches(Some(&arn), context, gaps),
+        (_, None) => "how an Arn operator reads a value of the request that is no ARN",
+        (parts, arn) => return parts.matches(arn, context, gaps),
     };
-    gaps.push(Missing::NotDocumented(why));
+    gaps.push(Missing::NotDocumented(why.to_owned()));
     Tri::Unknown
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::pattern::arn_parts;
     use super::*;
 
     fn whole(pattern: &str, text: &str, context: &Context) -> (Tri, Vec<String>) {
@@ -318,7 +324,8 @@ mod tests {
     fn arns_are_compared_part_by_part() {
         let context = Context::new();
         let compare = |pattern: &str, value: &str| {
-            arn_condition(&ArnPattern::new(pattern, true, false).unwrap(), value, &context, &mut Vec::new())
+            let pattern = ArnPattern::new(pattern, true, false).unwrap();
+            arn_condition(&pattern, arn_parts(value).as_ref(), &context, &mut Vec::new())
         };
         let role = "arn:aws:iam::111122223333:role/ci/tf-apply";
         assert_eq!(compare("arn:aws:iam::111122223333:role/ci/*", role), Tri::Yes);
