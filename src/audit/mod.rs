@@ -6,4 +6,5 @@
 pub mod expected;
 pub mod lock_info;
 pub mod outcome;
+pub mod policies;
 pub mod snapshot;

@@ -33,6 +33,7 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
 
   lockshift scan          what every root module here really uses
   lockshift migrate       edits towards the lockfile: `--phase dual` first
+  lockshift policy        the bucket and IAM policies that these states need
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";

@@ -11,6 +11,7 @@ mod ignores;
 mod merging;
 mod modes;
 mod parts;
+mod policy_gates;
 mod problems;
 mod readers;
 mod settings;
@@ -49,6 +50,8 @@ pub enum Check {
     Applying,
     /// Nobody here: it is a gate, judged while a migration is planned.
     Migrating,
+    /// Nobody here: it is a gate, judged while policies are written.
+    Recommending,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -101,6 +104,11 @@ static ALL: &[&Rule] = &[
     &gates::NOT_INITIALISABLE,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
+    &policy_gates::POLICY_LOCKS_OUT,
+    &policy_gates::POLICY_NOT_MERGEABLE,
+    &policy_gates::POLICY_NOT_PROVEN,
+    &policy_gates::POLICY_ROLE_UNUSABLE,
+    &policy_gates::POLICY_TOO_LARGE,
     &versions::QUOTED_BOOLEAN_TERRAGRUNT,
     &readers::READER_NAMES_TABLE,
     &gates::REQUIRED_VARIABLE_LEFT,

@@ -80,7 +80,7 @@ pub(super) fn evidence(tool: Tool, text: &str, file: &str, verdict: VersionVerdi
 pub(super) fn run(rule: &Rule, inventory: &Inventory) -> Vec<Finding> {
     match rule.check {
         Check::Inventory(check) => check(inventory),
-        Check::Applying | Check::Migrating | Check::Unread => Vec::new(),
+        Check::Applying | Check::Migrating | Check::Recommending | Check::Unread => Vec::new(),
     }
 }
 

@@ -79,7 +79,8 @@ pub struct State {
     pub workspace_prefix: String,
     /// The header `x-amz-server-side-encryption` that its writes carry.
     pub encryption: Encryption,
-    /// The canned ACL that its writes carry (`acl`): needs `s3:PutObjectAcl` on state and lock.
+    /// The canned ACL that its writes carry (`acl`): needs `s3:PutObjectAcl` on state and lock. Empty where one is set
+    /// and which is not known.
     pub acl: Option<String>,
     /// Whether locks are tagged (OpenTofu's `lock_tags`): needs `s3:PutObjectTagging`.
     pub lock_tags: bool,

@@ -199,7 +199,8 @@ fn sent(context: Context, state: &State, ask: Ask) -> Context {
     if !matches!(ask, Ask::Put | Ask::Create | Ask::PutAcl) {
         return context.without(kind).without(key).without("s3:x-amz-acl");
     }
-    let context = match &state.acl {
+    let context = match state.acl.as_deref() {
+        Some("") => context,
         Some(acl) => context.with("s3:x-amz-acl", acl),
         None => context.without("s3:x-amz-acl"),
     };
