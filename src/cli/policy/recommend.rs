@@ -30,6 +30,7 @@ Exit codes:
 
 /// What to look at, for whom, and how to say it.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// Directories or files [default: the current directory].
     #[arg(value_name = "PATH")]
