@@ -95,7 +95,8 @@ fn the_monorepo_gets_proven_documents_for_each_bucket_and_says_what_it_could_not
         .unwrap()
         .iter()
         .map(|bucket| {
-            let documents = ["runner", "plan", "break_glass"].map(|kind| bucket[kind].as_array().unwrap().len());
+            let documents =
+                ["runner", "plan", "break_glass"].map(|kind| bucket[kind].as_array().unwrap().len());
             format!("{} {} {documents:?}", bucket["bucket"].as_str().unwrap(), bucket["proven"])
         })
         .collect();
@@ -122,8 +123,10 @@ fn the_final_phase_drops_the_table_and_lists_the_statements_that_can_go() {
         [json!("arn:aws:dynamodb:eu-west-1:111122223333:table/locks")]
     );
     assert!(tables(&with_roles(dir.path(), &["--phase", "final"])).is_empty());
-    let output =
-        with_roles(&support::repository().join("fixtures"), &["monorepo", "--kms-key", KEY, "--phase", "final"]);
+    let output = with_roles(
+        &support::repository().join("fixtures"),
+        &["monorepo", "--kms-key", KEY, "--phase", "final"],
+    );
     insta::assert_json_snapshot!("monorepo-dynamodb-statements", document(&output)["dynamodb_statements"]);
 }
 
@@ -261,7 +264,8 @@ fn a_present_policy_keeps_every_statement() {
     let refused = with_roles(dir.path(), &["--existing-policy", "present.json"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(
-        stderr(&refused).contains("s3:PutObject with If-None-Match") && stderr(&refused).contains("policy-not-proven"),
+        stderr(&refused).contains("s3:PutObject with If-None-Match")
+            && stderr(&refused).contains("policy-not-proven"),
         "{}",
         stderr(&refused)
     );
@@ -282,7 +286,12 @@ fn usage_that_would_mislead_is_an_error() {
         (vec!["no-such-directory"], "no such path"),
     ] {
         let output = with_roles(&fixtures, &args);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}: {}", stderr(&output));
+        assert_eq!(
+            (output.status.code(), output.stdout.len()),
+            (Some(2), 0),
+            "{args:?}: {}",
+            stderr(&output)
+        );
         assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
     }
 }

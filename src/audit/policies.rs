@@ -66,13 +66,14 @@ fn written(inventory: &Inventory, backend: &EffectiveBackend, state: &ExpectedSt
             .filter(|source| !source.shadowed && source.kind != SourceKind::Reader)
             .filter_map(|source| inventory.sources.get(source.source))
     };
-    let setting = |name: &str| sources().filter_map(|source| source.setting(name)).last().map(|set| &set.value);
+    let setting =
+        |name: &str| sources().filter_map(|source| source.setting(name)).last().map(|set| &set.value);
     // A map's parts have dotted names.
     let tagged = |name: &str| {
         let part = format!("{name}.");
-        sources().flat_map(|source| &source.settings).any(|set| {
-            (set.name == name && set.value != Value::Null) || set.name.starts_with(&part)
-        })
+        sources()
+            .flat_map(|source| &source.settings)
+            .any(|set| (set.name == name && set.value != Value::Null) || set.name.starts_with(&part))
     };
     State {
         key: state.key.clone(),

@@ -111,15 +111,15 @@ pub(super) fn files(report: &Report, format: Format) -> Result<Vec<(String, Stri
 
 fn block(advice: &Advice, kind: &str, document: &Value) -> Result<String, Failure> {
     recommend::hcl(&format!("{}_{kind}", advice.bucket), document).map_err(|error| {
-        Failure::new(format!("bucket `{}`, {kind}: {error}", advice.bucket)).help("write it as JSON: `--format json`")
+        Failure::new(format!("bucket `{}`, {kind}: {error}", advice.bucket))
+            .help("write it as JSON: `--format json`")
     })
 }
 
 /// The documents of a bucket, each with what it is for.
 fn documents(advice: &Advice) -> Vec<(String, &Value)> {
     let mut found = vec![("bucket-policy".to_owned(), &advice.bucket_policy)];
-    let lists =
-        [("runner", &advice.runner), ("plan", &advice.plan), ("break-glass", &advice.break_glass)];
+    let lists = [("runner", &advice.runner), ("plan", &advice.plan), ("break-glass", &advice.break_glass)];
     for (kind, list) in lists {
         found.extend(list.iter().enumerate().map(|(n, document)| match n {
             0 => (kind.to_owned(), document),
@@ -144,7 +144,9 @@ fn pretty(value: &impl Serialize) -> Result<String, Failure> {
 
 /// A bucket's name comes from a repository: it must not lead out of the directory.
 fn file_name(bucket: &str) -> String {
-    let kept = |letter: char| if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.') { letter } else { '_' };
+    let kept = |letter: char| {
+        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.') { letter } else { '_' }
+    };
     let name: String = bucket.chars().map(kept).collect();
     if name.starts_with('.') { format!("_{name}") } else { name }
 }

@@ -170,7 +170,8 @@ const NO_PRESENT_POLICY: &str = "the bucket is taken to have no policy today: pu
 
 /// Flags win over the configuration, kind by kind.
 fn roles(args: &Args, config: &crate::config::Roles) -> Result<Roles, Failure> {
-    let pick = |flags: &Vec<String>, file: &Vec<String>| if flags.is_empty() { file.clone() } else { flags.clone() };
+    let pick =
+        |flags: &Vec<String>, file: &Vec<String>| if flags.is_empty() { file.clone() } else { flags.clone() };
     let roles = Roles {
         runners: pick(&args.runner, &config.runners),
         plan: pick(&args.plan_role, &config.plan),
@@ -203,15 +204,18 @@ fn owner(args: &Args, roles: &Roles) -> Result<(String, String), Failure> {
     let partition = guards.first().map_or("aws", |(partition, _)| partition.as_str()).to_owned();
     if let Some(account) = &args.account {
         if !is_account(account) {
-            return Err(Failure::new(format!("--account: `{account}` is no account")).help("an account is twelve digits"));
+            return Err(Failure::new(format!("--account: `{account}` is no account"))
+                .help("an account is twelve digits"));
         }
         return Ok((partition, account.clone()));
     }
     let mut accounts = guards.into_iter();
     match (accounts.next(), accounts.next()) {
         (Some(one), None) => Ok(one),
-        _ => Err(Failure::new("which account owns the buckets can't be told from the state-admin and break-glass roles")
-            .help("say it: `--account 111122223333`")),
+        _ => Err(Failure::new(
+            "which account owns the buckets can't be told from the state-admin and break-glass roles",
+        )
+        .help("say it: `--account 111122223333`")),
     }
 }
 
@@ -232,8 +236,10 @@ fn chosen(
     }
     // S3 Express knows none of these actions: `s3express:CreateSession` decides there.
     if let Some(directory) = found.keys().find(|bucket| bucket.ends_with("--x-s3")) {
-        return Err(Failure::new(format!("`{directory}` is a directory bucket, which has policies of another kind"))
-            .help("name the others with `--bucket`"));
+        return Err(Failure::new(format!(
+            "`{directory}` is a directory bucket, which has policies of another kind"
+        ))
+        .help("name the others with `--bucket`"));
     }
     Ok(found)
 }
@@ -241,8 +247,11 @@ fn chosen(
 fn existing(args: &Args, chosen: &BTreeMap<String, BucketStates>) -> Result<Option<String>, Failure> {
     let Some(file) = &args.existing_policy else { return Ok(None) };
     if chosen.len() > 1 {
-        return Err(Failure::new(format!("`--existing-policy` is one bucket's policy; here are {}", chosen.len()))
-            .help("name the bucket: `--bucket BUCKET`"));
+        return Err(Failure::new(format!(
+            "`--existing-policy` is one bucket's policy; here are {}",
+            chosen.len()
+        ))
+        .help("name the bucket: `--bucket BUCKET`"));
     }
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
@@ -293,7 +302,9 @@ fn write(args: &Args, report: &Report) -> Result<(), Failure> {
     };
     // All of it is made before any of it is written.
     let files = files(report, args.format)?;
-    let failed = |path: &Path, error: &std::io::Error| Failure::new(format!("could not write {}: {error}", path.display()));
+    let failed = |path: &Path, error: &std::io::Error| {
+        Failure::new(format!("could not write {}: {error}", path.display()))
+    };
     std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
     for (name, text) in files {
         let path = dir.join(name);
@@ -345,7 +356,11 @@ fn said(args: &Args, report: &Report, unread: usize) -> String {
     }
     for unplaced in &report.unplaced {
         let place = format!("{}:{}", unplaced.file, unplaced.line);
-        out.push_str(&format!("not placed: {} ({place}): {}\n", visible(&unplaced.root), visible_lines(&unplaced.why)));
+        out.push_str(&format!(
+            "not placed: {} ({place}): {}\n",
+            visible(&unplaced.root),
+            visible_lines(&unplaced.why)
+        ));
     }
     if unread > 0 {
         out.push_str(&format!("{unread} places could not be read; `lockshift scan` names them\n"));

@@ -34,7 +34,8 @@ impl fmt::Display for Failed {
                     None => format!("{}", deciding.index + 1),
                 };
                 let does = if deciding.effect == Effect::Allow { "allows" } else { "denies" };
-                let place = if deciding.kind == PolicyKind::Resource { "bucket policy" } else { "own policy" };
+                let place =
+                    if deciding.kind == PolicyKind::Resource { "bucket policy" } else { "own policy" };
                 format!("{place}, statement {name} {does}")
             })
             .collect();

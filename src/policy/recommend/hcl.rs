@@ -104,7 +104,15 @@ fn write_statement(body: &mut Body, statement: &Map<String, Value>) -> Result<()
         None => {}
     }
     let known = [
-        "Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Principal", "NotPrincipal", "Condition",
+        "Sid",
+        "Effect",
+        "Action",
+        "NotAction",
+        "Resource",
+        "NotResource",
+        "Principal",
+        "NotPrincipal",
+        "Condition",
     ];
     match statement.keys().find(|element| !known.contains(&element.as_str())) {
         Some(odd) => error(format!("the element `{odd}` of a statement")),
@@ -369,6 +377,8 @@ mod tests {
             assert!(found.contains(what), "{found}");
         }
         assert!(hcl("x", &json!({"Statement": [], "Extra": 1})).is_err());
-        assert!(hcl("1", &json!({"Statement": []})).unwrap().contains("\"_1\" {\n  version = \"2008-10-17\""));
+        assert!(
+            hcl("1", &json!({"Statement": []})).unwrap().contains("\"_1\" {\n  version = \"2008-10-17\"")
+        );
     }
 }

@@ -85,7 +85,9 @@ pub(super) fn documents(
         if length > MANAGED_POLICY_LIMIT {
             return Err(Refusal::new(
                 Gate::TooLarge,
-                format!("one state alone makes a policy of {length} characters; IAM takes {MANAGED_POLICY_LIMIT}"),
+                format!(
+                    "one state alone makes a policy of {length} characters; IAM takes {MANAGED_POLICY_LIMIT}"
+                ),
                 "shorten the longest state keys, or name fewer KMS keys and tables at once",
             ));
         }

@@ -43,7 +43,9 @@ pub(super) fn merge(wanted: &Wanted, ours: Vec<Value>, variables: bool) -> Resul
                 "raise the present policy's `Version` yourself, and look at each `${` in it",
             ));
         }
-        notes.push(format!("the policy's `Version` was raised to {CURRENT}; nothing in it reads otherwise then"));
+        notes.push(format!(
+            "the policy's `Version` was raised to {CURRENT}; nothing in it reads otherwise then"
+        ));
         members.shift_remove("Version");
         members = std::iter::once(("Version".to_owned(), Value::from(CURRENT))).chain(members).collect();
     }
@@ -63,7 +65,10 @@ pub(super) fn merge(wanted: &Wanted, ours: Vec<Value>, variables: bool) -> Resul
                     members.insert("Sid".to_owned(), sid.clone());
                 }
                 if *theirs != our {
-                    notes.push(format!("statement `{}` was brought up to date", sid(&our).unwrap_or_default()));
+                    notes.push(format!(
+                        "statement `{}` was brought up to date",
+                        sid(&our).unwrap_or_default()
+                    ));
                     *theirs = our;
                 }
             }
@@ -226,7 +231,9 @@ fn mentions(statement: &Value) -> Vec<String> {
     };
     let mut found = Vec::new();
     for element in ["Principal", "NotPrincipal"] {
-        found.extend(statement.get(element).and_then(|value| value.get("AWS")).map(strings).unwrap_or_default());
+        found.extend(
+            statement.get(element).and_then(|value| value.get("AWS")).map(strings).unwrap_or_default(),
+        );
     }
     for (_, keys) in statement.get("Condition").and_then(Value::as_object).into_iter().flatten() {
         for (key, value) in keys.as_object().into_iter().flatten() {

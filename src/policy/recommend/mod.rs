@@ -10,13 +10,13 @@ mod identity;
 mod merge;
 mod probe;
 mod proof;
+#[cfg(test)]
+mod properties;
 mod refusal;
 mod resources;
 mod roles;
 mod sets;
 mod statements;
-#[cfg(test)]
-mod properties;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

@@ -24,7 +24,8 @@ pub(super) fn strangers(wanted: &Wanted) -> Vec<Stranger> {
     let (partition, account) = (&wanted.partition, &wanted.account);
     // Any other account.
     let other = if account == "999999999999" { "888888888888" } else { "999999999999" };
-    let sso = "role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_AdministratorAccess_0123456789abcdef";
+    let sso =
+        "role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_AdministratorAccess_0123456789abcdef";
     let arns = [
         ("an administrator's role", format!("arn:{partition}:iam::{account}:role/lockshift-proof-admin")),
         ("an administrator by Identity Center", format!("arn:{partition}:iam::{account}:{sso}")),
@@ -123,7 +124,13 @@ pub(super) fn bucket_request(wanted: &Wanted, principal: &Principal, action: &st
 }
 
 /// A named role's request: with what Terraform and OpenTofu send, and what was said of these roles' requests.
-pub(super) fn client_request(wanted: &Wanted, role: &Role, state: &State, ask: Ask, path: &str) -> Option<Request> {
+pub(super) fn client_request(
+    wanted: &Wanted,
+    role: &Role,
+    state: &State,
+    ask: Ask,
+    path: &str,
+) -> Option<Request> {
     let principal = Principal::parse(&role.sample).ok()?;
     let context = ask.conditions(sent(client(wanted), state, ask));
     Some(finish(wanted, &principal, ask.action(), &object_arn(wanted, path), context))
@@ -188,7 +195,8 @@ fn client(wanted: &Wanted) -> Context {
         "s3:x-amz-storage-class",
         "s3:x-amz-website-redirect-location",
     ];
-    let context = always.iter().fold(Context::of_unknown_origin(), |context, (key, value)| context.with(key, value));
+    let context =
+        always.iter().fold(Context::of_unknown_origin(), |context, (key, value)| context.with(key, value));
     let context = never.into_iter().fold(context, Context::without);
     wanted.context.iter().fold(context, |context, (key, value)| context.with(key, value))
 }

@@ -49,7 +49,12 @@ struct Proof<'p> {
 }
 
 /// How many requests were decided, each as it must be.
-pub(super) fn prove(wanted: &Wanted, named: &Named, keys: &[String], built: &Built) -> Result<usize, Refusal> {
+pub(super) fn prove(
+    wanted: &Wanted,
+    named: &Named,
+    keys: &[String],
+    built: &Built,
+) -> Result<usize, Refusal> {
     let everything = everything()?;
     let bucket = compiled(&built.merged.policy)?;
     let mut proof = Proof { wanted, named, bucket, everything, decided: 0, failed: Vec::new(), more: 0 };
@@ -82,7 +87,9 @@ pub(super) fn prove(wanted: &Wanted, named: &Named, keys: &[String], built: &Bui
         for role in &named.plan {
             proof.elsewhere(role, plan, keys);
         }
-        for guard in named.state_admin.iter().filter(|role| !named.lockers().any(|other| other.covers(&role.sample))) {
+        for guard in
+            named.state_admin.iter().filter(|role| !named.lockers().any(|other| other.covers(&role.sample)))
+        {
             if !named.break_glass.iter().any(|other| other.covers(&guard.sample)) {
                 proof.untouchable(&guard.arn, &guard.sample);
             }
@@ -187,7 +194,11 @@ impl Proof<'_> {
         };
         let caller = Principal::parse(arn).map_err(|error| unusable(format!("the caller: {error}")))?;
         // A session's ARN does not hold its role's path; a guard of that name is its role.
-        let guard = self.named.guards().map(|role| caller.clone().with_role(&role.sample)).find(|with| *with != caller);
+        let guard = self
+            .named
+            .guards()
+            .map(|role| caller.clone().with_role(&role.sample))
+            .find(|with| *with != caller);
         let principal = guard.unwrap_or(caller);
         let request = bucket_request(self.wanted, &principal, "s3:PutBucketPolicy");
         let before = self.failed.len();
@@ -314,4 +325,3 @@ impl Proof<'_> {
         }
     }
 }
-

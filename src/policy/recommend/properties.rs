@@ -116,18 +116,22 @@ fn statements(policy: &Value) -> Vec<Value> {
 }
 
 /// Asks the evaluator without any part of the proof.
-fn verdict(policy: &Value, own: &[Value], arn: &str, action: &str, resource: &str, context: Context) -> Verdict {
+fn verdict(
+    policy: &Value,
+    own: &[Value],
+    arn: &str,
+    action: &str,
+    resource: &str,
+    context: Context,
+) -> Verdict {
     let compile = |policy: &Value| Compiled::new(&policy.to_string()).unwrap();
     let own: Vec<Compiled> = own.iter().map(compile).collect();
     let bucket = compile(policy);
     let request = Request::new(Principal::parse(arn).unwrap(), action, resource, context)
         .owned_by("111122223333")
         .with_principal_keys();
-    let policies = Policies {
-        identity: Layer::of(&own),
-        resource: Layer::Known(vec![&bucket]),
-        ..Policies::default()
-    };
+    let policies =
+        Policies { identity: Layer::of(&own), resource: Layer::Known(vec![&bucket]), ..Policies::default() };
     decide(&request, &policies).verdict
 }
 

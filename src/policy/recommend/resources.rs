@@ -161,7 +161,10 @@ mod tests {
                 "env:/*/top.tfstate"
             ]
         );
-        assert_eq!(shown(&["p/terraform.tfstate", "p/a/terraform.tfstate"], Width::Folders(1))[0], "p/*terraform.tfstate");
+        assert_eq!(
+            shown(&["p/terraform.tfstate", "p/a/terraform.tfstate"], Width::Folders(1))[0],
+            "p/*terraform.tfstate"
+        );
         assert_eq!(shown(&["p/a", "p/b"], Width::Folders(1))[0], "p/*");
         assert_eq!(shown(&keys, Width::Folders(2)).len(), 8);
         let widths: Vec<Width> = widths(&states(&keys)).collect();

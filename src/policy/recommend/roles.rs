@@ -1,8 +1,8 @@
 //! Who does what, and whether each can be named so in a policy.
 
+use super::Wanted;
 use super::probe::filled;
 use super::refusal::{Gate, Refusal};
-use super::Wanted;
 use crate::policy::pattern::{Glob, arn_parts};
 use crate::policy::{Principal, is_account};
 
@@ -157,7 +157,9 @@ impl Role {
         };
         if service == "sts" {
             return refuse(
-                format!("`{arn}` is a session: `aws:PrincipalArn` holds the ARN of its role, never of a session"),
+                format!(
+                    "`{arn}` is a session: `aws:PrincipalArn` holds the ARN of its role, never of a session"
+                ),
                 form,
             );
         }

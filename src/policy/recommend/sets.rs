@@ -101,7 +101,8 @@ pub(super) fn reach(
     }
     let others = mentioned.iter().filter(|arn| !named.knows(arn)).filter_map(|arn| stranger("", arn));
     who.extend(others.chain(strangers(wanted)).map(|stranger| (stranger.name, "other", stranger.principal)));
-    let four = |principal: &Principal, bucket: Option<&Compiled>| Four::of(wanted, principal, bucket, &everything);
+    let four =
+        |principal: &Principal, bucket: Option<&Compiled>| Four::of(wanted, principal, bucket, &everything);
     who.into_iter()
         .map(|(name, named_as, principal)| Reach {
             before: four(&principal, before),
@@ -117,9 +118,9 @@ impl Four {
         let judge = |request: &Request| verdict(request, bucket, own);
         let locks: Vec<String> = wanted.states.iter().flat_map(paths).map(|path| lock_of(&path)).collect();
         let any = |asks: &[Ask]| {
-            let requests = locks.iter().flat_map(|lock| {
-                asks.iter().map(move |ask| request(wanted, principal, *ask, lock))
-            });
+            let requests = locks
+                .iter()
+                .flat_map(|lock| asks.iter().map(move |ask| request(wanted, principal, *ask, lock)));
             together(requests.map(|request| judge(&request)))
         };
         let strip = GUARDRAILS.iter().map(|action| judge(&bucket_request(wanted, principal, action)));

@@ -132,7 +132,8 @@ fn cross_account(wanted: &Wanted, named: &Named, patterns: &[Pattern]) -> Vec<Va
     }
     let paths = || patterns.iter().flat_map(|pattern| &pattern.0);
     let states: Vec<String> = paths().map(|path| object_arn(wanted, path)).collect();
-    let locks: Vec<String> = paths().map(|path| object_arn(wanted, &format!("{path}{LOCK_SUFFIX}"))).collect();
+    let locks: Vec<String> =
+        paths().map(|path| object_arn(wanted, &format!("{path}{LOCK_SUFFIX}"))).collect();
     let everyone = || runners.iter().chain(&plan).copied();
     let allow = |sid: &str, who: Value, actions: Vec<&str>, resources: Vec<String>| {
         json!({

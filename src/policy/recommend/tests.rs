@@ -32,7 +32,8 @@ fn without_a_present_policy_it_is_the_recommended_one() {
     wanted.roles.runners.push("arn:aws:iam::444455556666:role/tf-apply".to_owned());
     let advice = recommend(&wanted).unwrap();
     let published: Value =
-        serde_json::from_str(include_str!("../../../fixtures/policy/recommended-bucket-policy.json")).unwrap();
+        serde_json::from_str(include_str!("../../../fixtures/policy/recommended-bucket-policy.json"))
+            .unwrap();
     let first_five = |policy: &Value| -> Vec<Value> {
         policy["Statement"].as_array().unwrap().iter().take(5).map(sorted).collect()
     };
@@ -283,15 +284,14 @@ fn policies_that_can_not_be_kept_are_refused() {
     ] {
         assert_eq!(refused(&with(text)).gate, Gate::NotMergeable, "{text}");
     }
-    let printed = serde_json::json!({"Policy": format!(r#"{{"Version": "2012-10-17", "Statement": [{TLS}]}}"#)});
+    let printed =
+        serde_json::json!({"Policy": format!(r#"{{"Version": "2012-10-17", "Statement": [{TLS}]}}"#)});
     assert_eq!(sids(&recommend(&with(&printed.to_string())).unwrap().bucket_policy)[0], "Tls");
 }
 
 #[test]
 fn an_old_version_is_kept_unless_a_key_needs_the_new_one() {
-    let old = |statement: &str| {
-        Some(format!(r#"{{"Version": "2008-10-17", "Statement": [{statement}]}}"#))
-    };
+    let old = |statement: &str| Some(format!(r#"{{"Version": "2008-10-17", "Statement": [{statement}]}}"#));
     let kept = recommend(&Wanted { existing: old(TLS), ..wanted() }).unwrap();
     assert_eq!(kept.bucket_policy["Version"], "2008-10-17");
     let mut odd = wanted();
@@ -317,7 +317,9 @@ fn what_is_too_long_is_split_then_joined_then_refused() {
     for document in split.runner.iter().chain(&split.plan) {
         assert!(document.to_string().len() <= MANAGED_POLICY_LIMIT);
     }
-    let lists = |document: &Value| document["Statement"].as_array().unwrap().iter().filter(|one| one["Sid"] == "StateBucket").count();
+    let lists = |document: &Value| {
+        document["Statement"].as_array().unwrap().iter().filter(|one| one["Sid"] == "StateBucket").count()
+    };
     assert_eq!(split.runner.iter().map(lists).sum::<usize>(), 1);
 
     let joined = recommend(&many(240, &|n| format!("team-{}/s{n:03}/terraform.tfstate", n % 4))).unwrap();
@@ -326,9 +328,60 @@ fn what_is_too_long_is_split_then_joined_then_refused() {
 
     let refusal = refused(&many(900, &|n| format!("state-with-a-rather-long-name-{n:03}.tfstate")));
     assert_eq!(refusal.gate, Gate::TooLarge);
-    let long = format!(r#"{{"Sid": "Long", "Effect": "Allow", "Principal": {{"AWS": "111122223333"}}, "Action": "s3:GetObject",
-        "Resource": ["arn:aws:s3:::acme-tfstate/{}"]}}"#, "x".repeat(19_000));
+    let long = format!(
+        r#"{{"Sid": "Long", "Effect": "Allow", "Principal": {{"AWS": "111122223333"}}, "Action": "s3:GetObject",
+        "Resource": ["arn:aws:s3:::acme-tfstate/{}"]}}"#,
+        "x".repeat(19_000)
+    );
     let refusal = refused(&existing(&long));
     assert_eq!(refusal.gate, Gate::TooLarge);
     assert!(refusal.reason.contains("20480"), "{refusal}");
+}
+
+/// Documents that were made weaker or stronger by hand.
+fn proof_of(
+    wanted: &Wanted,
+    spoil: impl Fn(&mut Value, &mut Vec<Value>, &mut Vec<Value>),
+) -> Result<usize, Refusal> {
+    let named = roles::Named::read(wanted).unwrap();
+    let patterns = resources::patterns(&wanted.states, resources::Width::Exact);
+    let mut built = build(wanted, &named, &[], &patterns).unwrap().unwrap();
+    spoil(&mut built.merged.policy, &mut built.runner, &mut built.plan);
+    proof::prove(wanted, &named, &[], &built)
+}
+
+#[test]
+fn the_proof_fails_without_any_one_of_the_statements() {
+    let mut wanted = Wanted { versioned: true, ..wanted() };
+    wanted.roles.runners.push("arn:aws:iam::444455556666:role/tf".to_owned());
+    assert!(proof_of(&wanted, |_, _, _| {}).is_ok());
+    let count = sids(&recommend(&wanted).unwrap().bucket_policy).len();
+    assert_eq!(count, 10);
+    for n in 0..count {
+        let spoilt = proof_of(&wanted, |policy, _, _| {
+            policy["Statement"].as_array_mut().unwrap().remove(n);
+        });
+        assert_eq!(spoilt.unwrap_err().gate, Gate::NotProven, "without statement {n}");
+    }
+    for n in 0..3 {
+        for of_plan in [false, true] {
+            let spoilt = proof_of(&wanted, |_, runner, plan| {
+                let documents = if of_plan { plan } else { runner };
+                documents[0]["Statement"].as_array_mut().unwrap().remove(n);
+            });
+            assert!(spoilt.is_err(), "without statement {n}, plan: {of_plan}");
+        }
+    }
+    // Naive variants: exact keys, no workspaces; If-None-Match everywhere; If-Match for everybody.
+    let lock = "arn:aws:s3:::acme-tfstate/prod/terraform.tfstate.tflock";
+    let variants: [(usize, &str, Value); 4] = [
+        (0, "Resource", json!(lock)),
+        (0, "Condition", json!({"ArnNotLike": {"aws:PrincipalArn": "arn:aws:iam::111122223333:role/*"}})),
+        (1, "Resource", json!("arn:aws:s3:::acme-tfstate/*")),
+        (3, "Condition", json!({"Null": {"s3:if-match": "true"}})),
+    ];
+    for (n, element, value) in variants {
+        let spoilt = proof_of(&wanted, |policy, _, _| policy["Statement"][n][element] = value.clone());
+        assert_eq!(spoilt.unwrap_err().gate, Gate::NotProven, "{n} {element}");
+    }
 }
