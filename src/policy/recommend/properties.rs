@@ -189,7 +189,7 @@ proptest! {
         }
 
         // Doing it again changes nothing.
-        let again = recommend(&Wanted { existing: Some(policy.to_string()), ..wanted.clone() });
+        let again = recommend(&Wanted { existing: Some(policy.to_string()), ..wanted });
         let again = again.map_err(|refusal| TestCaseError::fail(refusal.to_string()))?;
         prop_assert_eq!(&again.bucket_policy, policy);
         prop_assert!(!again.changed);

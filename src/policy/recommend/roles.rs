@@ -61,7 +61,7 @@ impl Named {
                 "name the role that manages the bucket: `--state-admin ARN`, or `state_admin` below `[roles]`",
             ));
         }
-        for role in named.guards().filter(|role| role.account != wanted.account) {
+        if let Some(role) = named.guards().find(|role| role.account != wanted.account) {
             return Err(Refusal::new(
                 Gate::RoleUnusable,
                 format!(
@@ -71,7 +71,9 @@ impl Named {
                 "name a state-admin or break-glass role of the bucket's account",
             ));
         }
-        for role in named.lockers().filter(|role| named.break_glass.iter().any(|other| other.meets(role))) {
+        if let Some(role) =
+            named.lockers().find(|role| named.break_glass.iter().any(|other| other.meets(role)))
+        {
             return Err(Refusal::new(
                 Gate::RoleUnusable,
                 format!(
@@ -82,7 +84,9 @@ impl Named {
                 "use a role of its own for emergencies",
             ));
         }
-        for role in named.lockers().filter(|role| role.account != wanted.account && role.has_wildcards()) {
+        if let Some(role) =
+            named.lockers().find(|role| role.account != wanted.account && role.has_wildcards())
+        {
             return Err(Refusal::new(
                 Gate::RoleUnusable,
                 format!("`{}` is of another account: a bucket policy can let in only whole ARNs", role.arn),
