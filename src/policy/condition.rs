@@ -1,6 +1,7 @@
 //! Conditions: one operator, one key, its values. What is not understood is kept and makes the statement unknown.
 
-use std::net::IpAddr;
+// The type alone, without a way to the network.
+use core::net::IpAddr;
 
 use super::context::{Context, Entry};
 use super::missing::{Gaps, Missing};

@@ -146,12 +146,12 @@ impl Compiled {
         self.statements.is_empty()
     }
 
-    /// What is not understood, with the statement's number from 0; sorted by it.
+    /// Elements that are not understood, with the statement's number from 0; sorted by it. Principals and single values
+    /// of conditions are only named where they keep a decision open.
     #[must_use]
     pub fn not_understood(&self) -> Vec<(usize, &str)> {
         let all = self.statements.iter().enumerate();
-        all.flat_map(|(index, statement)| statement.odd.iter().map(move |what| (index, what.as_str())))
-            .collect()
+        all.flat_map(|(index, statement)| statement.not_understood().map(move |what| (index, what))).collect()
     }
 
     /// The condition keys that it asks for, in lower case; sorted, each once. Keys of policy variables are not among
@@ -365,8 +365,11 @@ impl Statement {
         }
         match &self.resources {
             Some(resources) => {
+                let parts = request.resource_parts();
                 all =
-                    all.and(resources.holds(gaps, |pattern, gaps| resource_matches(pattern, request, gaps)));
+                    all.and(resources.holds(gaps, |pattern, gaps| {
+                        resource_matches(pattern, parts.as_ref(), request, gaps)
+                    }));
             }
             // Trust policies have no resource: it is the role itself.
             None if kind == PolicyKind::Resource && request.action.starts_with("sts:") => {}
@@ -474,9 +477,14 @@ fn resource(text: &str, variables: bool, negated: bool) -> Result<ArnPattern, St
     if text == "*" { Ok(ArnPattern::Everything) } else { ArnPattern::new(text, variables, negated) }
 }
 
-fn resource_matches(pattern: &ArnPattern, request: &Request, gaps: &mut Gaps) -> Tri {
+fn resource_matches(
+    pattern: &ArnPattern,
+    parts: Option<&[&str; 6]>,
+    request: &Request,
+    gaps: &mut Gaps,
+) -> Tri {
     let ArnPattern::NoArn(whole) = pattern else {
-        return pattern.matches(request.resource_parts().as_ref(), &request.context, gaps);
+        return pattern.matches(parts, &request.context, gaps);
     };
     // AWS takes only ARNs and `*`. Read as plain text it does not match: then no reading does.
     match whole.matches(&request.resource, &request.context, gaps) {

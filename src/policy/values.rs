@@ -2,7 +2,8 @@
 //! not understand.
 
 use std::cmp::Ordering;
-use std::net::IpAddr;
+// The type alone, without a way to the network.
+use core::net::IpAddr;
 
 /// A decimal number, exact: the sign, the digits before the point without leading zeros, those behind it without
 /// trailing ones. Floats would take two large account numbers for the same.
