@@ -287,7 +287,7 @@ fn the_runner_locks_and_unlocks_and_an_intruder_is_stopped() {
     assert_eq!(code, Some(0), "{said}");
 
     // A workspace's lock is guarded by the same statements; break-glass may release a stuck one.
-    let stuck = "acme-tfstate/env:/stage/prod/terraform.tfstate.tflock";
+    let stuck = "acme-tfstate/env%3A/stage/prod/terraform.tfstate.tflock";
     assert_eq!(weed.request("runner", "PUT", stuck, Some("stuck")), 200);
     assert_eq!(weed.request("intruder", "DELETE", stuck, None), 403);
     assert_eq!(weed.request("rescuer", "DELETE", stuck, None), 204);

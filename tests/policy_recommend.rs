@@ -283,7 +283,7 @@ fn usage_that_would_mislead_is_an_error() {
         (vec!["monorepo", "--bucket", "nowhere"], "no state here is in bucket `nowhere`"),
         (vec!["monorepo", "--account", "12"], "`12` is no account"),
         (vec!["monorepo", "--context", "x"], "is not KEY=VALUE"),
-        (vec!["no-such-directory"], "no such path"),
+        (vec!["no-such-directory"], "No such file"),
     ] {
         let output = with_roles(&fixtures, &args);
         assert_eq!(

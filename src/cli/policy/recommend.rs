@@ -123,7 +123,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             .help("name the directory that holds them: `lockshift policy PATH`"));
     }
     let expected = Expected::of(&inventory);
-    let chosen = chosen(args, buckets(&inventory, &expected, &partition, &account))?;
+    let (found, impossible): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        buckets(&inventory, &expected, &partition, &account)
+            .into_iter()
+            .partition(|(name, _)| is_bucket(name));
+    let chosen = chosen(args, found)?;
     let existing = existing(args, &chosen)?;
     let context = context(args)?;
 
@@ -157,7 +161,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         output::to_stderr(&told(&refused));
         return Ok(Outcome::Findings);
     }
-    let report = report(args, &inventory, &expected, advised);
+    let mut report = report(args, &inventory, &expected, advised);
+    let impossible = expected.states.iter().filter(|state| impossible.contains_key(&state.bucket));
+    report.unplaced.extend(impossible.map(|state| Unplaced {
+        root: state.root.clone(),
+        why: format!("`{}` can't be a bucket's name", state.bucket),
+        file: state.place.file.clone(),
+        line: state.place.line,
+    }));
+    // Settings that somebody hands over when a run begins: they name states that no root module here has.
+    report.unplaced.extend(inventory.unattributed.iter().map(|found| Unplaced {
+        root: "(none)".to_owned(),
+        why: found.reason.clone(),
+        file: found.place.file.clone(),
+        line: found.place.line,
+    }));
     write(args, &report)?;
     let unread = inventory.problems.iter().filter(|problem| problem.kind.hides_something()).count();
     output::to_stderr(&said(args, &report, unread));
@@ -217,6 +235,13 @@ fn owner(args: &Args, roles: &Roles) -> Result<(String, String), Failure> {
         )
         .help("say it: `--account 111122223333`")),
     }
+}
+
+/// Whether S3 takes it for a bucket's name (S3 user guide, "bucket naming rules"; the old, wider rules). A template's
+/// placeholder is none.
+fn is_bucket(name: &str) -> bool {
+    let sound = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
+    (3..=255).contains(&name.len()) && name.chars().all(sound)
 }
 
 fn chosen(
@@ -326,33 +351,38 @@ fn told(refused: &[(String, Refusal)]) -> String {
     out
 }
 
-/// What was proven, what changes for whom, and what a reader must know.
+/// What was proven, what changes for whom, and what a reader must know. What is the same for several buckets is said
+/// once.
 fn said(args: &Args, report: &Report, unread: usize) -> String {
     let mut out = String::new();
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut seen: Vec<(String, &str)> = Vec::new();
     for advice in report.buckets.iter().filter(|_| !args.quiet) {
         let bucket = visible(&advice.bucket);
         out.push_str(&format!("{bucket}: {} requests decided, each as it must be\n", advice.proven));
         if !advice.changed {
             out.push_str("  the bucket policy is as it must be already\n");
         }
-        for reach in advice.reach.iter().filter(|reach| reach.differs()) {
-            let (before, after) = (&reach.before, &reach.after);
-            let sets = [
-                ("delete", &before.delete, &after.delete),
-                ("overwrite", &before.overwrite, &after.overwrite),
-                ("create", &before.create, &after.create),
-                ("strip", &before.strip, &after.strip),
-            ];
-            let differences: Vec<String> = sets
-                .iter()
-                .filter(|(_, before, after)| before != after)
-                .map(|(set, before, after)| format!("{set} {before} -> {after}"))
-                .collect();
-            out.push_str(&format!("  {}: {}\n", visible(&reach.who), visible_lines(&differences.join(", "))));
+        let changes = changes(advice);
+        match seen.iter().find(|(earlier, _)| *earlier == changes && !changes.is_empty()) {
+            Some((_, same)) => out.push_str(&format!("  the same changes as for {}\n", visible(same))),
+            None => out.push_str(&changes),
         }
+        seen.push((changes, &advice.bucket));
         for note in &advice.notes {
-            out.push_str(&format!("  note: {}\n", visible_lines(note)));
+            match notes.iter_mut().find(|(known, _)| known == note) {
+                Some((_, buckets)) => buckets.push(&advice.bucket),
+                None => notes.push((note, vec![&advice.bucket])),
+            }
         }
+    }
+    for (note, buckets) in notes {
+        let whose = if buckets.len() == report.buckets.len() {
+            String::new()
+        } else {
+            format!("{}: ", visible(&buckets.join(", ")))
+        };
+        out.push_str(&format!("note: {whose}{}\n", visible_lines(note)));
     }
     for unplaced in &report.unplaced {
         let place = format!("{}:{}", unplaced.file, unplaced.line);
@@ -364,6 +394,27 @@ fn said(args: &Args, report: &Report, unread: usize) -> String {
     }
     if unread > 0 {
         out.push_str(&format!("{unread} places could not be read; `lockshift scan` names them\n"));
+    }
+    out
+}
+
+/// A line for each principal whose place in the four sets changes.
+fn changes(advice: &Advice) -> String {
+    let mut out = String::new();
+    for reach in advice.reach.iter().filter(|reach| reach.differs()) {
+        let (before, after) = (&reach.before, &reach.after);
+        let sets = [
+            ("delete", &before.delete, &after.delete),
+            ("overwrite", &before.overwrite, &after.overwrite),
+            ("create", &before.create, &after.create),
+            ("strip", &before.strip, &after.strip),
+        ];
+        let differences: Vec<String> = sets
+            .iter()
+            .filter(|(_, before, after)| before != after)
+            .map(|(set, before, after)| format!("{set} {before} -> {after}"))
+            .collect();
+        out.push_str(&format!("  {}: {}\n", visible(&reach.who), visible_lines(&differences.join(", "))));
     }
     out
 }
