@@ -1,5 +1,7 @@
 //! How the documents of `lockshift policy` are written: one JSON object, Terraform data sources, or a file for each.
 
+use std::collections::BTreeSet;
+
 use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
@@ -83,9 +85,16 @@ pub(super) fn hcl(report: &Report) -> Result<String, Failure> {
     if !comments.is_empty() {
         blocks.push(comments);
     }
+    let mut named = BTreeSet::new();
     for advice in &report.buckets {
         for (kind, document) in documents(advice) {
-            blocks.push(block(advice, &kind, document)?);
+            let block = block(advice, &kind, document)?;
+            // `a.b` and `a-b` are one name in HCL.
+            if !named.insert(block.lines().next().unwrap_or_default().to_owned()) {
+                let message = format!("bucket `{}` has the same name in HCL as another one", advice.bucket);
+                return Err(Failure::new(message).help("write them apart: `--bucket BUCKET`"));
+            }
+            blocks.push(block);
         }
     }
     Ok(blocks.join("\n"))
