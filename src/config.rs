@@ -100,6 +100,8 @@ pub struct Roles {
     pub plan: Vec<String>,
     /// Roles for emergencies.
     pub break_glass: Vec<String>,
+    /// Roles that manage the bucket: its policy, lifecycle, versioning.
+    pub state_admin: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]

@@ -10,6 +10,7 @@ pub mod import;
 pub mod judge;
 pub mod lock_info;
 pub mod outcome;
+pub mod policies;
 pub mod retire;
 pub mod snapshot;
 

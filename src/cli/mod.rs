@@ -40,6 +40,7 @@ Move Terraform, OpenTofu and Terragrunt state locking from DynamoDB to S3's own 
   lockshift migrate       edits towards the lockfile: `--phase dual` first
   lockshift unlock        release a lock that nobody holds any more, on condition
   lockshift audit         what DynamoDB and S3 hold: stale, split and missing locks
+  lockshift policy        the bucket and IAM policies that these states need
   lockshift explain       all rules; `lockshift explain ID` says what to do about one
   lockshift --help        everything else
 ";

@@ -1,15 +1,23 @@
-//! `lockshift policy`: what policies around a lock say. One file per subcommand.
+//! `lockshift policy`: the policies that locks need, and what policies say. One file per subcommand.
 
 mod decide;
+mod documents;
+mod recommend;
 
 use super::Outcome;
 use super::failure::Failure;
 use super::output::Terminal;
 
-/// Say what AWS policies allow around a lock
+/// Write the bucket and IAM policies that the states here need
+///
+/// For every bucket that a backend names: the bucket policy (the present one's statements stay), and policies for
+/// the roles that apply, plan, release stuck locks and audit. Each is proven by deciding requests before it is written.
+/// Touches no network and applies nothing.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = recommend::MORE)]
 pub(super) struct Args {
+    #[command(flatten)]
+    recommend: Box<recommend::Args>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -19,11 +27,10 @@ enum Command {
     Decide(Box<decide::Args>),
 }
 
-/// Runs the subcommand.
+/// Runs the subcommand; without one, recommends.
 pub(super) fn run(args: &Args, _terminal: Terminal) -> Result<Outcome, Failure> {
     match &args.command {
         Some(Command::Decide(args)) => decide::run(args),
-        None => Err(Failure::new("`lockshift policy` needs a subcommand")
-            .help("`lockshift policy decide --help` says how to decide requests")),
+        None => recommend::run(&args.recommend),
     }
 }

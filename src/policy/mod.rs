@@ -44,6 +44,7 @@ mod json;
 mod missing;
 mod pattern;
 mod principal;
+pub mod recommend;
 mod request;
 mod template;
 mod tri;

@@ -20,6 +20,7 @@ mod ignores;
 mod merging;
 mod modes;
 mod parts;
+mod policy_gates;
 mod problems;
 mod readers;
 mod settings;
@@ -63,6 +64,8 @@ pub enum Check {
     Unlocking,
     /// Nobody here: an audit makes its findings, from what the stores hold.
     Auditing,
+    /// Nobody here: it is a gate, judged while policies are written.
+    Recommending,
     /// Nobody: it names a problem that hid something. Problems are reported apart, and can't be switched off.
     Unread,
 }
@@ -179,6 +182,11 @@ static ALL: &[&Rule] = &[
     &access_audit::NOT_PRINCIPAL_USED,
     &merging::OVERRIDE_UNSET,
     &problems::PARSE_ERROR,
+    &policy_gates::POLICY_LOCKS_OUT,
+    &policy_gates::POLICY_NOT_MERGEABLE,
+    &policy_gates::POLICY_NOT_PROVEN,
+    &policy_gates::POLICY_ROLE_UNUSABLE,
+    &policy_gates::POLICY_TOO_LARGE,
     &audit_probes::PROBE_CONDITION_IGNORED,
     &audit_probes::PROBE_CONDITION_REJECTED,
     &audit_probes::PROBE_DELETE_UNCONDITIONAL,
