@@ -154,6 +154,7 @@ mod tests {
             unread: Vec::new(),
             probes: Vec::new(),
             stats: Stats::default(),
+            access: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! `collect` touches the world; judging knows neither network nor clock.
 
 pub mod accept;
+pub mod access;
 pub mod collect;
 pub mod expected;
 pub mod import;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::snapshot::{ProbeResult, Stats, Unread};
 use crate::finding::Severity;
 use crate::moment::Moment;
+use crate::policy::access::Access;
 use crate::repo::inventory::LockMode;
 use crate::repo::text::Place;
 use crate::rules::Rule;
@@ -25,6 +26,9 @@ pub struct Audit {
     pub states: Vec<StateReport>,
     /// What is wrong, most serious first.
     pub findings: Vec<AuditFinding>,
+    /// Who can do what to the locks, for each bucket whose policy was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Access>,
     /// What could not be read, and backends that can't be placed.
     pub unread: Vec<Unread>,
     /// What probes of the stores said.
@@ -164,6 +168,19 @@ pub struct AuditFinding {
     pub consequence: Option<String>,
     /// The reason given by a configured ignore or a baseline; such a finding never fails a run.
     pub ignored: Option<String>,
+}
+
+impl Audit {
+    /// Sorts the findings: most serious first, then subject, rule and message.
+    pub fn sort_findings(&mut self) {
+        self.findings.sort_by(|a, b| {
+            b.severity
+                .cmp(&a.severity)
+                .then_with(|| a.subject.cmp(&b.subject))
+                .then_with(|| (&a.rule, &a.message).cmp(&(&b.rule, &b.message)))
+        });
+        self.findings.dedup();
+    }
 }
 
 impl AuditFinding {

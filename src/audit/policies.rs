@@ -121,7 +121,7 @@ mod tests {
         let text = |text: &str| Value::Text(text.to_owned());
         let unknown = Value::Unknown { expression: "var.k".into(), reason: "a variable".into() };
         let on = Value::Bool(true);
-        let of = |encrypt, key, customer| encryption(encrypt, key, customer);
+        let of = encryption;
         assert_eq!(of(None, Some(&text("k")), None), Encryption::BucketDefault);
         assert_eq!(of(Some(&Value::Bool(false)), None, None), Encryption::BucketDefault);
         assert_eq!(of(Some(&on), None, None), Encryption::Aes256);

@@ -14,6 +14,7 @@ use super::output::{self, Terminal};
 use super::reach::Reach;
 use super::scan::{load_config, rule_texts};
 use crate::audit::accept::{Baseline, accept};
+use crate::audit::access;
 use crate::audit::expected::{Access, ExpectedState, TableRef};
 use crate::audit::judge::{JudgeOptions, judge};
 use crate::audit::outcome::Audit;
@@ -86,6 +87,13 @@ pub(super) struct Args {
     /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
     #[arg(long, help_heading = "What to read")]
     iam: bool,
+    /// A service control policy, a JSON document or a list of them: one file for each level, from the organization's
+    /// root down (repeatable).
+    #[arg(long, value_name = "FILE", help_heading = "What to read")]
+    scp: Vec<PathBuf>,
+    /// A resource control policy of the buckets' account, as --scp.
+    #[arg(long, value_name = "FILE", help_heading = "What to read")]
+    rcp: Vec<PathBuf>,
     /// Ask each store whether it honours the conditions that locks depend on. Writes one small object of its own below
     /// --probe-prefix, and removes it again: the only part of an audit that writes.
     #[arg(long, help_heading = "What to read", conflicts_with_all = ["snapshot", "dynamodb_export", "s3_export"])]
@@ -185,6 +193,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
     let options = JudgeOptions { stale_after, window: args.window };
     let mut audit = judge(&snapshot, &world.expected, &options);
+    access::add(&mut audit, &snapshot, &world.expected, &input::access(args, &config)?);
     audit.unread.extend(world.unread.iter().cloned());
     audit.unread.sort();
     audit.unread.dedup();

@@ -68,9 +68,7 @@ pub fn judge(snapshot: &Snapshot, expected: &Expected, options: &JudgeOptions) -
     bucket::judge(&world, &states, &mut findings);
     table::judge(&world, &mut findings);
     probes::judge(&world, &mut findings);
-    findings.sort_by(order);
-    findings.dedup();
-    Audit {
+    let mut audit = Audit {
         schema_version: SCHEMA_VERSION,
         generated_at: snapshot.taken_at,
         states,
@@ -78,7 +76,10 @@ pub fn judge(snapshot: &Snapshot, expected: &Expected, options: &JudgeOptions) -
         unread: unread::all(&world),
         probes: snapshot.probes.clone(),
         stats: snapshot.stats.clone(),
-    }
+        access: Vec::new(),
+    };
+    audit.sort_findings();
+    audit
 }
 
 /// One state's report; its findings go onto the list.
@@ -103,13 +104,6 @@ fn report(world: &World<'_>, case: &Case<'_>, findings: &mut Vec<AuditFinding>) 
         digest,
         coverage,
     }
-}
-
-fn order(a: &AuditFinding, b: &AuditFinding) -> std::cmp::Ordering {
-    b.severity
-        .cmp(&a.severity)
-        .then_with(|| a.subject.cmp(&b.subject))
-        .then_with(|| (&a.rule, &a.message).cmp(&(&b.rule, &b.message)))
 }
 
 /// Whether everything that is looked up by binary search is in order.

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Args, Failure};
+use crate::audit::access::AccessOptions;
 use crate::audit::collect::probe::probe;
 use crate::audit::collect::{CollectOptions, collect};
 use crate::audit::expected::{Expected, Named};
@@ -177,6 +178,39 @@ fn probed(
     snapshot.unread.extend(probed.unread);
     snapshot.sort();
     Ok(())
+}
+
+/// What only the user knows of access: which roles do what, and the organization's policies.
+pub(super) fn access(args: &Args, config: &Config) -> Result<AccessOptions, Failure> {
+    let levels = |files: &[PathBuf]| -> Result<Vec<Vec<(String, String)>>, Failure> {
+        files.iter().map(|file| level(file)).collect()
+    };
+    let roles = &config.roles;
+    Ok(AccessOptions {
+        runners: roles.runners.clone(),
+        plan: roles.plan.clone(),
+        break_glass: roles.break_glass.clone(),
+        state_admin: roles.state_admin.clone(),
+        scps: levels(&args.scp)?,
+        rcps: if args.rcp.is_empty() { None } else { Some(levels(&args.rcp)?) },
+    })
+}
+
+/// The policies of one level: a file with one document or a list of them.
+fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
+    let name = file.display().to_string();
+    let no_json = |error: serde_json::Error| {
+        let at = format!("line {}, column {}", error.line(), error.column());
+        Failure::new(format!("{name}: no policy ({at})"))
+            .help("write one policy document, or a JSON list of them")
+    };
+    let value: serde_json::Value = serde_json::from_slice(&read_file(file)?).map_err(no_json)?;
+    let documents = match value {
+        serde_json::Value::Array(documents) => documents,
+        document => vec![document],
+    };
+    let named = documents.into_iter().enumerate();
+    Ok(named.map(|(number, document)| (format!("{name}[{number}]"), document.to_string())).collect())
 }
 
 /// A snapshot from a file.

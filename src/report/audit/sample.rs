@@ -29,6 +29,7 @@ pub fn empty() -> Audit {
         findings: Vec::new(),
         unread: Vec::new(),
         probes: Vec::new(),
+        access: Vec::new(),
         stats: Stats::default(),
     }
 }
@@ -193,6 +194,7 @@ pub fn audit() -> Audit {
             steps: Vec::new(),
             at: now(),
         }],
+        access: Vec::new(),
         stats: Stats {
             requests: BTreeMap::from([
                 ("ListObjectVersions".to_owned(), 3),
@@ -271,6 +273,7 @@ pub fn hostile() -> Audit {
             steps: Vec::new(),
             at: now(),
         }],
+        access: Vec::new(),
         stats: Stats { requests: BTreeMap::from([(evil(), 1)]), ..Stats::default() },
         ..empty()
     }

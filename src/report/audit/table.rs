@@ -42,6 +42,7 @@ pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
         parts.push(table_sections::held(report, palette));
         parts.push(table_sections::outside(report, palette));
         parts.push(table_sections::unproven(report, palette));
+        parts.push(table_sections::access(report, palette));
         parts.push(table_sections::accepted(report, palette));
     }
     parts.push(table_sections::summary(report, palette));

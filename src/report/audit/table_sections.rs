@@ -43,6 +43,20 @@ pub(super) fn unread(report: &AuditReport<'_>, palette: Palette) -> String {
     out
 }
 
+/// Who can do what to the locks, bucket by bucket.
+pub(super) fn access(report: &AuditReport<'_>, palette: Palette) -> String {
+    let mut out = String::new();
+    for access in &report.audit.access {
+        if out.is_empty() {
+            out = format!("{}\n", palette.bold("Who can do what to the locks"));
+        }
+        let (heading, lines) = super::access::lines(access);
+        out.push_str(&format!("  {heading}\n"));
+        out.extend(lines.iter().map(|line| format!("  {line}\n")));
+    }
+    out
+}
+
 /// What probes of the stores said. Short: only those whose locks do not lock.
 pub(super) fn probes(report: &AuditReport<'_>, palette: Palette, short: bool) -> String {
     let mut out = String::new();

@@ -1,0 +1,326 @@
+//! From a snapshot to who can do what to the locks: one judgement of [`crate::policy::access`] for each bucket whose
+//! policy was read. Pure.
+//!
+//! Only buckets of AWS are judged without a policy: elsewhere nothing says that AWS's order of evaluation holds, so
+//! only a policy that is there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expected::{Expected, ExpectedState, Index};
+use super::outcome::{Audit, AuditFinding};
+use super::snapshot::{BucketSnapshot, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot};
+use crate::finding::Severity;
+use crate::policy::access::{
+    AccessFinding, AccessInput, BlockPublicAccess, BucketInput, KmsInput, NamedPolicy, PrincipalInput,
+    Reading, RolePatterns, ScpInput, StateInput, judge,
+};
+
+/// What only the user knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessOptions {
+    /// Roles that apply: ARNs, or ARNs with `*` and `?`.
+    pub runners: Vec<String>,
+    /// Roles that only plan.
+    pub plan: Vec<String>,
+    /// Roles for emergencies.
+    pub break_glass: Vec<String>,
+    /// Roles that manage the buckets.
+    pub state_admin: Vec<String>,
+    /// Service control policies by level, from the organization's root down: name and text. None were supplied when
+    /// it is empty.
+    pub scps: Vec<Vec<(String, String)>>,
+    /// Resource control policies by level; none where they were not supplied.
+    pub rcps: Option<Vec<Vec<(String, String)>>>,
+}
+
+/// Judges every bucket, and adds what follows to the audit: sets and findings.
+pub fn add(audit: &mut Audit, snapshot: &Snapshot, expected: &Expected, options: &AccessOptions) {
+    let index = expected.index();
+    for bucket in snapshot.buckets.iter().filter(|bucket| is_judged(bucket)) {
+        let report = judge(&input(snapshot, bucket, expected, &index, options));
+        audit.findings.extend(report.findings.into_iter().map(finding));
+        audit.access.push(report.access);
+    }
+    audit.sort_findings();
+}
+
+fn is_judged(bucket: &BucketSnapshot) -> bool {
+    match &bucket.policy {
+        Read::Known(_) => true,
+        Read::Absent | Read::Failed(_) => bucket.endpoint.is_none(),
+        Read::NotAsked => false,
+    }
+}
+
+fn finding(found: AccessFinding) -> AuditFinding {
+    let severity = match found.severity {
+        "critical" => Severity::Critical,
+        "high" => Severity::High,
+        "medium" => Severity::Medium,
+        "low" => Severity::Low,
+        _ => Severity::Info,
+    };
+    let statement = found.statement.map(|statement| format!(" ({statement})")).unwrap_or_default();
+    AuditFinding {
+        rule: found.rule.to_owned(),
+        severity,
+        subject: found.subject,
+        place: None,
+        message: format!("{}{statement}", found.message),
+        help: Some(found.help),
+        locks: None,
+        commands: Vec::new(),
+        consequence: None,
+        ignored: None,
+    }
+}
+
+fn input<'a>(
+    snapshot: &'a Snapshot,
+    bucket: &'a BucketSnapshot,
+    expected: &'a Expected,
+    index: &Index<'a>,
+    options: &'a AccessOptions,
+) -> AccessInput<'a> {
+    let accounts: Vec<&str> = snapshot
+        .accounts
+        .iter()
+        .filter(|account| account.complete)
+        .map(|account| account.account.as_str())
+        .collect();
+    AccessInput {
+        bucket: bucket_input(snapshot, bucket),
+        states: states(bucket, expected, index),
+        roles: RolePatterns {
+            runners: borrowed(&options.runners),
+            plan: borrowed(&options.plan),
+            break_glass: borrowed(&options.break_glass),
+            admins: borrowed(&options.state_admin),
+        },
+        principals: principals(snapshot),
+        accounts,
+        scps: match options.scps.as_slice() {
+            [] => Vec::new(),
+            levels => {
+                vec![ScpInput { account: None, levels: levels.iter().map(|level| named(level)).collect() }]
+            }
+        },
+        rcps: options.rcps.as_ref().map(|levels| levels.iter().map(|level| named(level)).collect()),
+        seen_holders: holders(bucket),
+    }
+}
+
+fn borrowed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
+}
+
+fn named(policies: &[(String, String)]) -> Vec<NamedPolicy<'_>> {
+    policies.iter().map(|(name, text)| NamedPolicy { name, text }).collect()
+}
+
+fn bucket_input<'a>(snapshot: &'a Snapshot, bucket: &'a BucketSnapshot) -> BucketInput<'a> {
+    // The only account that was read is the one that the bucket was reached in; another account's bucket names it.
+    let only = match snapshot.accounts.as_slice() {
+        [account] => Some(account.account.as_str()),
+        _ => None,
+    };
+    let region = bucket.region.as_deref();
+    let kms = bucket.encryption.known().and_then(|encryption| encryption.kms_key.as_deref());
+    BucketInput {
+        name: &bucket.name,
+        account: bucket.account.as_deref().or(only),
+        partition: match region {
+            Some(region) if region.starts_with("cn-") => "aws-cn",
+            Some(region) if region.starts_with("us-gov-") => "aws-us-gov",
+            _ => "aws",
+        },
+        region,
+        policy: reading(&bucket.policy, |text| text.as_str()),
+        versioning: reading(&bucket.versioning, |status| status.as_str()),
+        mfa_delete: bucket.mfa_delete,
+        ownership: reading(&bucket.ownership, |kind| kind.as_str()),
+        public_access_block: reading(&bucket.public_access_block, block),
+        account_public_access_block: Reading::NotAsked,
+        access_points: reading(&bucket.access_points, |names| borrowed(names)),
+        kms: kms.filter(|key| key.starts_with("arn:")).map(|arn| KmsInput { arn, ..KmsInput::default() }),
+    }
+}
+
+fn reading<'a, T, U>(read: &'a Read<T>, value: impl FnOnce(&'a T) -> U) -> Reading<U> {
+    match read {
+        Read::NotAsked => Reading::NotAsked,
+        Read::Absent => Reading::Absent,
+        Read::Known(known) => Reading::Known(value(known)),
+        Read::Failed(why) => Reading::Failed(why.clone()),
+    }
+}
+
+fn block(found: &PublicAccessBlock) -> BlockPublicAccess {
+    BlockPublicAccess {
+        block_public_acls: found.block_public_acls,
+        ignore_public_acls: found.ignore_public_acls,
+        block_public_policy: found.block_public_policy,
+        restrict_public_buckets: found.restrict_public_buckets,
+    }
+}
+
+/// Each expected state once, with the workspaces that the bucket shows.
+fn states<'a>(bucket: &'a BucketSnapshot, expected: &'a Expected, index: &Index<'a>) -> Vec<StateInput<'a>> {
+    let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for state in expected.states.iter().filter(|state| state.bucket == bucket.name) {
+        seen.entry(identity(state)).or_default();
+    }
+    let locked = bucket.locks.iter().filter_map(|lock| lock.key.strip_suffix(LOCK_SUFFIX));
+    for path in bucket.states.iter().map(|state| state.key.as_str()).chain(locked) {
+        for (state, workspace) in index.at(&bucket.name, path) {
+            if workspace != "default" {
+                seen.entry(identity(state)).or_default().insert(workspace);
+            }
+        }
+    }
+    let states = seen.into_iter().map(|((key, prefix), workspaces)| StateInput {
+        key,
+        workspace_key_prefix: prefix,
+        workspaces: bucket.complete.then(|| workspaces.into_iter().collect()),
+        acl: false,
+        lock_tags: false,
+    });
+    states.collect()
+}
+
+fn identity(state: &ExpectedState) -> (&str, &str) {
+    (&state.key, &state.workspace_key_prefix)
+}
+
+fn principals(snapshot: &Snapshot) -> Reading<Vec<PrincipalInput<'_>>> {
+    if snapshot.accounts.is_empty() {
+        return Reading::NotAsked;
+    }
+    let of_all = snapshot.accounts.iter().flat_map(|account| &account.principals);
+    let all: Vec<PrincipalInput<'_>> = of_all.map(principal).collect();
+    if all.is_empty() && snapshot.accounts.iter().any(|account| !account.complete) {
+        return Reading::Failed("the account's identity policies could not be read".to_owned());
+    }
+    Reading::Known(all)
+}
+
+fn principal(found: &Principal) -> PrincipalInput<'_> {
+    PrincipalInput {
+        arn: &found.arn,
+        unique_id: &found.unique_id,
+        policies: named(&found.policies),
+        policies_unread: (!found.policies_unread.is_empty())
+            .then(|| format!("not read: {}", found.policies_unread.join(", "))),
+        boundary: match (&found.boundary, &found.boundary_unread) {
+            (Some(text), _) => Reading::Known(text.as_str()),
+            (None, Some(arn)) => Reading::Failed(format!("the boundary {arn} was not read")),
+            (None, None) => Reading::Absent,
+        },
+        trust: found.trust.as_deref().map_or(Reading::NotAsked, Reading::Known),
+        tags: found.tags.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect(),
+    }
+}
+
+/// Who held locks, now and in the past.
+fn holders(bucket: &BucketSnapshot) -> Vec<&str> {
+    let now = bucket.locks.iter().filter_map(|lock| lock.body.lock());
+    let past = bucket.history.values().flat_map(|history| &history.locks);
+    let past = past.filter_map(|interval| interval.body.as_ref()?.lock());
+    let who: BTreeSet<&str> =
+        now.chain(past).map(|lock| lock.who.as_str()).filter(|who| !who.is_empty()).collect();
+    who.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::judge::{JudgeOptions, judge as judge_locks};
+    use crate::audit::snapshot::AccountSnapshot;
+
+    const PROTECTED: &str = include_str!("../../fixtures/policy/recommended-bucket-policy.json");
+
+    fn bucket(policy: Read<String>) -> BucketSnapshot {
+        BucketSnapshot {
+            name: "acme-tfstate".into(),
+            complete: true,
+            policy,
+            versioning: Read::Known("Enabled".into()),
+            ownership: Read::Known("BucketOwnerEnforced".into()),
+            public_access_block: Read::Known(PublicAccessBlock {
+                block_public_acls: true,
+                ignore_public_acls: true,
+                block_public_policy: true,
+                restrict_public_buckets: true,
+            }),
+            ..BucketSnapshot::default()
+        }
+    }
+
+    fn audited(snapshot: &Snapshot, options: &AccessOptions) -> Audit {
+        let expected = Expected::default();
+        let mut audit = judge_locks(snapshot, &expected, &JudgeOptions::default());
+        add(&mut audit, snapshot, &expected, options);
+        audit
+    }
+
+    fn rules(audit: &Audit) -> BTreeSet<&str> {
+        audit.findings.iter().map(|finding| finding.rule.as_str()).collect()
+    }
+
+    fn of(policy: Read<String>) -> Snapshot {
+        Snapshot { buckets: vec![bucket(policy)], ..Snapshot::default() }
+    }
+
+    fn roles() -> AccessOptions {
+        AccessOptions {
+            runners: vec!["arn:aws:iam::111122223333:role/ci/tf-apply".into()],
+            plan: vec!["arn:aws:iam::111122223333:role/ci/tf-plan".into()],
+            break_glass: vec!["arn:aws:iam::111122223333:role/break-glass".into()],
+            state_admin: vec!["arn:aws:iam::111122223333:role/state-admin".into()],
+            ..AccessOptions::default()
+        }
+    }
+
+    #[test]
+    fn no_policy_leaves_every_lock_to_everybody_and_the_recommended_one_does_not() {
+        let open = audited(&of(Read::Absent), &roles());
+        assert!(rules(&open).contains("lock-delete-unlimited"), "{:?}", rules(&open));
+        assert_eq!(open.access.len(), 1);
+        let closed = audited(&of(Read::Known(PROTECTED.into())), &roles());
+        for rule in ["lock-delete-unlimited", "lock-overwrite-possible", "lock-planting-possible"] {
+            assert!(rules(&open).contains(rule), "{rule}: {:?}", rules(&open));
+            assert!(!rules(&closed).contains(rule), "{rule}: {:?}", rules(&closed));
+        }
+        assert!(closed.findings.is_sorted_by(|a, b| a.severity >= b.severity));
+    }
+
+    #[test]
+    fn what_was_not_asked_or_is_not_aws_s_is_not_judged() {
+        assert_eq!(audited(&of(Read::NotAsked), &roles()).access, []);
+        let mut elsewhere = of(Read::Absent);
+        elsewhere.buckets[0].endpoint = Some("http://127.0.0.1:9000".into());
+        assert_eq!(audited(&elsewhere, &roles()).access, []);
+        elsewhere.buckets[0].policy = Read::Known(PROTECTED.into());
+        assert_eq!(audited(&elsewhere, &roles()).access.len(), 1);
+    }
+
+    #[test]
+    fn a_role_that_can_t_delete_its_lock_is_found_among_those_that_were_read() {
+        let mut snapshot = of(Read::Absent);
+        let policy = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject","s3:PutObject"],"Resource":"arn:aws:s3:::acme-tfstate/*"}]}"#;
+        snapshot.accounts = vec![AccountSnapshot {
+            account: "111122223333".into(),
+            complete: true,
+            principals: vec![Principal {
+                arn: "arn:aws:iam::111122223333:role/ci/tf-apply".into(),
+                policies: vec![("own".into(), policy.into())],
+                ..Principal::default()
+            }],
+        }];
+        let audit = audited(&snapshot, &roles());
+        let finding = audit.findings.iter().find(|finding| finding.rule == "runner-cannot-delete-lock");
+        let finding = finding.unwrap_or_else(|| panic!("{:?}", rules(&audit)));
+        assert!(finding.subject.contains("role/ci/tf-apply"), "{finding:?}");
+        assert!(audit.access[0].principals_read);
+    }
+}
