@@ -234,8 +234,11 @@ fn holders(bucket: &BucketSnapshot) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::expected::Access;
     use crate::audit::judge::{JudgeOptions, judge as judge_locks};
     use crate::audit::snapshot::AccountSnapshot;
+    use crate::repo::inventory::{Engine, LockMode};
+    use crate::repo::text::Place;
 
     const PROTECTED: &str = include_str!("../../fixtures/policy/recommended-bucket-policy.json");
 
@@ -256,8 +259,25 @@ mod tests {
         }
     }
 
+    /// One state in the bucket, as a repository names it.
+    fn expected() -> Expected {
+        let state = ExpectedState {
+            bucket: "acme-tfstate".into(),
+            key: "prod/terraform.tfstate".into(),
+            workspace_key_prefix: "env:".into(),
+            mode: LockMode::Lockfile,
+            table: None,
+            access: Access::default(),
+            root: "prod".into(),
+            backend_config: Vec::new(),
+            engine: Engine::Any,
+            place: Place { file: "prod/main.tf".into(), line: 1, column: 1 },
+        };
+        Expected { states: vec![state], ..Expected::default() }
+    }
+
     fn audited(snapshot: &Snapshot, options: &AccessOptions) -> Audit {
-        let expected = Expected::default();
+        let expected = expected();
         let mut audit = judge_locks(snapshot, &expected, &JudgeOptions::default());
         add(&mut audit, snapshot, &expected, options);
         audit

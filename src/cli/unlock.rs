@@ -16,7 +16,7 @@ use super::scan::load_config;
 use super::{Outcome, nonce};
 use crate::config::duration;
 use crate::report::unlock as report;
-use crate::unlock::decide::{Decision, Wanted, WhichLock, decide};
+use crate::unlock::decide::{Decision, Wanted, decide};
 use crate::unlock::digest::{self, DigestDecision, WantedDigest};
 use crate::unlock::perform::Session;
 use crate::unlock::record::{After, Record, SCHEMA_VERSION};
@@ -154,7 +154,13 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
             outcomes.push(Outcome::Unjudged);
             break;
         }
-        outcomes.push(run.one(target)?);
+        outcomes.push(match target {
+            Ok(target) => run.one(target)?,
+            Err(why) => {
+                output::to_stderr(&why.shown(terminal.colour_stderr));
+                Outcome::Unjudged
+            }
+        });
     }
     if let Some((path, file)) = record {
         write_record(path, file, &run.records)?;
@@ -169,17 +175,18 @@ impl Run<'_> {
         let stores = stores.map_err(|why| Failure::new(format!("{}: {why}", target.state)))?;
         match self.args.digest {
             Some(wanted) => self.digest(&stores, wanted),
-            None => self.lock(&stores, target.lock.clone()),
+            None => self.lock(&stores, target),
         }
     }
 
-    fn lock(&mut self, stores: &Stores, lock: WhichLock) -> Result<Outcome, Failure> {
+    fn lock(&mut self, stores: &Stores, target: &Target) -> Result<Outcome, Failure> {
         let colour = self.terminal.colour_stdout;
         let seen = self.session.read(stores);
         output::write(&report::records(&seen, colour), None)?;
         let wanted = Wanted {
-            lock,
+            lock: target.lock.clone(),
             only: self.args.only.map(Into::into),
+            locks_in: target.locks_in,
             stale_after: self.stale_after,
             even_if_young: self.args.even_if_young,
         };

@@ -14,6 +14,8 @@ const FRESH: i64 = 24 * 60 * 60;
 pub struct Evidence {
     /// When, in RFC 3339.
     pub generated_at: String,
+    /// How far back it looked for writes outside of a lock, in seconds; audits of old don't say.
+    pub window_seconds: Option<u64>,
     /// States that were looked at.
     pub states: Vec<StateEvidence>,
     /// What the audit found.
@@ -104,6 +106,16 @@ impl Evidence {
         (age < -3600).then(|| "the evidence is dated in the future".to_owned())
     }
 
+    /// Why it can't speak for the days in which both locks had to be taken; nothing when it can.
+    pub fn short(&self, soak_days: u32) -> Option<String> {
+        let window = std::time::Duration::from_secs(self.window_seconds?);
+        let soak = std::time::Duration::from_secs(u64::from(soak_days) * 86_400);
+        (window < soak).then(|| {
+            let looked = crate::moment::in_words(window);
+            format!("the evidence looked back {looked} only, and {soak_days} days are asked for (`--window`)")
+        })
+    }
+
     /// Whether a bucket's store was seen to honour conditional writes.
     pub fn is_probed(&self, bucket: &str) -> bool {
         let mut probes = self.probes.iter().filter(|probe| probe.bucket == bucket).peekable();
@@ -186,6 +198,17 @@ mod tests {
         );
         assert!(evidence.stale(0).is_some());
         assert!(Evidence::default().stale(0).is_some());
+    }
+
+    #[test]
+    fn evidence_must_cover_the_days_of_both_locks() {
+        let of = |seconds| Evidence { window_seconds: seconds, ..Evidence::default() };
+        assert_eq!(of(Some(14 * 86_400)).short(14), None);
+        assert_eq!(of(None).short(14), None);
+        assert_eq!(
+            of(Some(1)).short(14).as_deref(),
+            Some("the evidence looked back 1 s only, and 14 days are asked for (`--window`)")
+        );
     }
 
     #[test]

@@ -249,7 +249,8 @@ impl<'a> Judge<'a> {
         let Some(evidence) = self.context.evidence else { return Vec::new() };
         let place = place_of_root(root);
         let mut hits = Vec::new();
-        if let Some(why) = evidence.stale(self.context.now) {
+        let old = evidence.stale(self.context.now).or_else(|| evidence.short(self.options.soak_days));
+        if let Some(why) = old {
             let reason = format!("{why}; run `lockshift audit --format json --output audit.json` again");
             hits.push(Hit::new(&gate::EVIDENCE_STALE, place.clone(), reason));
         }

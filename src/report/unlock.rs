@@ -22,7 +22,7 @@ pub fn records(seen: &Seen, colour: bool) -> String {
     row(&mut table, "", [Store::S3, Store::DynamoDb].map(|store| store.to_string()));
     let sides = [seen.side(Store::S3), seen.side(Store::DynamoDb)];
     let states = sides.map(|side| match side {
-        Side::NotAsked => "not asked: no table".to_owned(),
+        Side::NotAsked => "not asked".to_owned(),
         Side::Free => "no lock".to_owned(),
         Side::Held(held) => {
             held.fault(&seen.state).map_or_else(|| "locked".to_owned(), |fault| format!("locked: {fault}"))

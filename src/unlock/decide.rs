@@ -6,6 +6,8 @@
 use std::time::Duration;
 
 use super::seen::{Held, Proof, Seen, Side, Store};
+use crate::audit::lock_info::LockInfo;
+use crate::moment::Moment;
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +16,9 @@ pub struct Wanted {
     pub lock: WhichLock,
     /// One side alone; none for whatever is there.
     pub only: Option<Store>,
+    /// The one store in which this state's runs lock, where the repository says so: then a lock there alone is no half
+    /// of anything.
+    pub locks_in: Option<Store>,
     /// From what age on a lock counts as left behind.
     pub stale_after: Duration,
     /// Remove it although it is younger.
@@ -168,7 +173,7 @@ fn check(seen: &Seen, wanted: &Wanted, store: Store, lock: &Held) -> Option<Refu
     if wanted.even_if_young {
         return None;
     }
-    let Some(taken) = lock.taken_at() else {
+    let Some(taken) = taken_at(seen, lock) else {
         return Some(refusal(
             TOO_YOUNG,
             format!("the lock in {store} does not say how old it is"),
@@ -195,6 +200,16 @@ fn check(seen: &Seen, wanted: &Wanted, store: Store, lock: &Held) -> Option<Refu
     }
 }
 
+/// When it was taken, by the youngest word there is: a client that waits for a lock writes the document first and takes
+/// the lock later, and its clock may be behind; S3's is not. The same lock in S3 speaks for the item as well.
+fn taken_at(seen: &Seen, lock: &Held) -> Option<Moment> {
+    let id = lock.lock_on(&seen.state).map(|lock| &lock.id);
+    let same =
+        seen.held(Store::S3).filter(|s3| id.is_some() && s3.lock_on(&seen.state).map(|lock| &lock.id) == id);
+    let created = lock.body.lock().and_then(LockInfo::created_at);
+    [created, lock.stored_at, same.and_then(|s3| s3.stored_at)].into_iter().flatten().max()
+}
+
 /// Both stores were asked and only one holds the lock: it may be one that is being taken or released right now, so
 /// the user has to say that this side is meant.
 fn one_sided(seen: &Seen, wanted: &Wanted) -> Option<Refusal> {
@@ -206,6 +221,9 @@ fn one_sided(seen: &Seen, wanted: &Wanted) -> Option<Refusal> {
         (Side::Free, Side::Held(_)) => (Store::DynamoDb, Store::S3),
         _ => return None,
     };
+    if wanted.locks_in == Some(store) {
+        return None;
+    }
     Some(refusal(
         ONE_SIDED,
         format!("{store} holds it and {free} does not"),

@@ -113,7 +113,7 @@ impl Held {
         self.body.lock().filter(|lock| lock.path == state.lock_id())
     }
 
-    /// When it was taken: by its own word, else by the store's.
+    /// When it was taken: by its own word, else by the store's. See [`super::decide`] for how old it counts as.
     pub fn taken_at(&self) -> Option<Moment> {
         self.body.lock().and_then(LockInfo::created_at).or(self.stored_at)
     }

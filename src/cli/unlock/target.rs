@@ -15,7 +15,7 @@ use crate::repo::inventory::LockMode;
 use crate::repo::scan::{ScanOptions, scan};
 use crate::rules;
 use crate::unlock::decide::WhichLock;
-use crate::unlock::seen::State;
+use crate::unlock::seen::{State, Store};
 
 /// One state whose lock shall go.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub(in crate::cli) struct Target {
     pub access: Access,
     pub table: Option<TableRef>,
     pub lock: WhichLock,
+    /// The one store in which its runs lock, where the repository says so.
+    pub locks_in: Option<Store>,
 }
 
 /// Which of several states, and which table: flags that every command about one state shares.
@@ -47,8 +49,8 @@ pub(in crate::cli) struct Choice {
     pub within: Vec<PathBuf>,
 }
 
-/// Every target, in order.
-pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failure> {
+/// Every target, in order; what can't be one says why, and stops no other.
+pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Result<Target, Failure>>, Failure> {
     if let (Some(file), Some(rule)) = (&args.from_audit, &args.rule) {
         return from_audit(args, config, file, rule);
     }
@@ -57,7 +59,7 @@ pub(super) fn targets(args: &Args, config: &Config) -> Result<Vec<Target>, Failu
         Some(id) => WhichLock::Id(id.clone()),
         None => WhichLock::Unreadable,
     };
-    Ok(vec![named(state, &args.choice, lock, args.only == Some(super::Only::S3), config)?])
+    Ok(vec![Ok(named(state, &args.choice, lock, args.only == Some(super::Only::S3), config)?)])
 }
 
 /// The state that an address or a directory names. `s3_only`: nothing is asked or said of a table.
@@ -89,7 +91,7 @@ pub(in crate::cli) fn named(
     };
     let table = table(choice, s3_only, &state, &found)?;
     let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
-    Ok(Target { state, access, table, lock })
+    Ok(Target { state, access, table, lock, locks_in: locks_in(&found) })
 }
 
 /// `s3://BUCKET/STATE-PATH`; none for what is no address.
@@ -171,8 +173,8 @@ fn table(
     state: &State,
     found: &[ExpectedState],
 ) -> Result<Option<TableRef>, Failure> {
-    // Nothing is asked or said of a table when only the other store is meant.
-    if choice.no_table || (s3_only && choice.table.is_none()) {
+    // Nothing is asked or said of a table that nobody names when only the other store is meant.
+    if choice.no_table || (s3_only && choice.table.is_none() && found.is_empty()) {
         return Ok(None);
     }
     if let Some(table) = &choice.table {
@@ -201,9 +203,29 @@ fn table(
     }
 }
 
+/// The one store in which all of a state's root modules lock; none where they take both, or differ.
+fn locks_in(found: &[ExpectedState]) -> Option<Store> {
+    let mut stores = found.iter().map(|state| match state.mode {
+        LockMode::Dynamodb => Some(Store::DynamoDb),
+        LockMode::Lockfile => Some(Store::S3),
+        LockMode::Dual | LockMode::None | LockMode::Unknown => None,
+    });
+    let first = stores.next()??;
+    stores.all(|store| store == Some(first)).then_some(first)
+}
+
 #[derive(Deserialize)]
 struct AuditJson {
     findings: Vec<FindingJson>,
+    #[serde(default)]
+    states: Vec<StateJson>,
+}
+
+#[derive(Deserialize)]
+struct StateJson {
+    bucket: String,
+    state_path: String,
+    mode: String,
 }
 
 #[derive(Deserialize)]
@@ -226,10 +248,40 @@ struct LocksJson {
 struct LockJson {
     id: Option<String>,
     table: Option<String>,
+    #[serde(default)]
+    table_arn: Option<String>,
+}
+
+/// One finding's lock. `mode` is how the audit said that the state's runs lock.
+fn of_finding(
+    args: &Args,
+    state: State,
+    locks: &LocksJson,
+    found: &[ExpectedState],
+    mode: Option<&str>,
+) -> Result<Target, Failure> {
+    let id = [&locks.s3, &locks.dynamodb].into_iter().flatten().find_map(|lock| lock.id.clone());
+    let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
+    // The ARN says region and account, too.
+    let item = locks.dynamodb.as_ref();
+    let named = item.and_then(|lock| lock.table_arn.clone().or_else(|| lock.table.clone()));
+    let table = match named.or_else(|| args.choice.table.clone()) {
+        Some(name) => Some(TableRef::of(&name, &access)),
+        // The audit knew how its runs lock, where this place does not.
+        None if found.is_empty() && mode == Some("lockfile") => None,
+        None => table(&args.choice, args.only == Some(super::Only::S3), &state, found)?,
+    };
+    let lock = id.map_or(WhichLock::Unreadable, WhichLock::Id);
+    Ok(Target { state, access, table, lock, locks_in: locks_in(found) })
 }
 
 /// The locks of an audit's findings. What the audit says of them is not believed: each is read and judged again.
-fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<Vec<Target>, Failure> {
+fn from_audit(
+    args: &Args,
+    config: &Config,
+    file: &Path,
+    rule: &str,
+) -> Result<Vec<Result<Target, Failure>>, Failure> {
     if rules::find(rule).is_none() {
         let failure = Failure::new(format!("there is no rule `{rule}`"));
         return Err(match rules::suggest(rule) {
@@ -243,29 +295,20 @@ fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<V
         Failure::new(format!("{} is no audit: {error}", file.display()))
             .help("make one: lockshift audit --format json --output audit.json")
     })?;
-    let expected =
-        if args.choice.within.is_empty() { None } else { Some(expected(&args.choice.within, config)?) };
-    let index = expected.as_ref().map(Expected::index);
-    let mut targets: Vec<Target> = Vec::new();
+    // Where the audit ran is where its states are configured, unless another place is named.
+    let expected = expected(&args.choice.within, config)?;
+    let index = expected.index();
+    let mut targets: Vec<Result<Target, Failure>> = Vec::new();
     for finding in audit.findings.iter().filter(|finding| finding.rule == rule && finding.ignored.is_none()) {
-        let (Some(state), Some(locks)) = (address(&finding.subject)?, &finding.locks) else { continue };
-        let sides = [locks.s3.as_ref(), locks.dynamodb.as_ref()];
-        let id = sides.iter().flatten().find_map(|lock| lock.id.clone());
-        let found: Vec<ExpectedState> = index
+        let (Ok(Some(state)), Some(locks)) = (address(&finding.subject), &finding.locks) else { continue };
+        let at = index.at(&state.bucket, &state.state_path);
+        let found: Vec<ExpectedState> = at.into_iter().map(|(state, _)| state.clone()).collect();
+        let said = audit
+            .states
             .iter()
-            .flat_map(|index| index.at(&state.bucket, &state.state_path))
-            .map(|(state, _)| state.clone())
-            .collect();
-        let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
-        let named =
-            sides.iter().flatten().find_map(|lock| lock.table.clone()).or_else(|| args.choice.table.clone());
-        let table = match named {
-            Some(name) => Some(TableRef::of(&name, &access)),
-            None => table(&args.choice, args.only == Some(super::Only::S3), &state, &found)?,
-        };
-        let lock = id.map_or(WhichLock::Unreadable, WhichLock::Id);
-        let target = Target { state, access, table, lock };
-        if !targets.contains(&target) {
+            .find(|said| said.bucket == state.bucket && said.state_path == state.state_path);
+        let target = of_finding(args, state, locks, &found, said.map(|said| said.mode.as_str()));
+        if !targets.iter().any(|known| matches!((known, &target), (Ok(a), Ok(b)) if a == b)) {
             targets.push(target);
         }
     }

@@ -33,6 +33,7 @@ fn id(id: &str) -> Wanted {
     Wanted {
         lock: WhichLock::Id(id.into()),
         only: None,
+        locks_in: None,
         stale_after: Duration::from_secs(7200),
         even_if_young: false,
     }
@@ -142,4 +143,32 @@ fn a_lock_that_speaks_of_another_state_is_a_broken_one() {
     let mut copied = seen(lock("1", 9000, Store::S3), Side::NotAsked);
     copied.state.state_path = "other".into();
     assert_eq!(gate(decide(&copied, &id("1"))), UNREADABLE);
+}
+
+#[test]
+fn a_lock_that_waited_for_its_turn_is_as_young_as_s3_says() {
+    let mut waited = seen(lock("1", 9000, Store::S3), lock("1", 9000, Store::DynamoDb));
+    let Side::Held(held) = &mut waited.s3 else { panic!() };
+    held.stored_at = Some(NOW.before(Duration::from_secs(60)));
+    assert_eq!(gate(decide(&waited, &id("1"))), TOO_YOUNG);
+    // The item says no time of its own: the same lock in S3 speaks for it, another lock does not.
+    let item_only = Wanted { only: Some(Store::DynamoDb), ..id("1") };
+    assert_eq!(gate(decide(&waited, &item_only)), TOO_YOUNG);
+    let Side::Held(held) = &mut waited.s3 else { panic!() };
+    held.stored_at = Some(NOW.before(Duration::from_secs(9000)));
+    assert_eq!(stores(decide(&waited, &id("1"))), [Store::S3, Store::DynamoDb]);
+    let mut other = seen(lock("2", 60, Store::S3), lock("1", 9000, Store::DynamoDb));
+    let Side::Held(held) = &mut other.s3 else { panic!() };
+    held.stored_at = Some(NOW);
+    assert_eq!(stores(decide(&other, &item_only)), [Store::DynamoDb]);
+}
+
+#[test]
+fn where_runs_lock_in_one_store_that_store_alone_is_whole() {
+    let item = seen(Side::Free, lock("1", 9000, Store::DynamoDb));
+    let table_only = Wanted { locks_in: Some(Store::DynamoDb), ..id("1") };
+    assert_eq!(stores(decide(&item, &table_only)), [Store::DynamoDb]);
+    // The other store is the wrong one: somebody else's lock, or one that was left behind.
+    let object = seen(lock("1", 9000, Store::S3), Side::Free);
+    assert_eq!(gate(decide(&object, &table_only)), ONE_SIDED);
 }
