@@ -128,6 +128,7 @@ fn blank() -> AuditFinding {
         locks: None,
         commands: Vec::new(),
         consequence: None,
+        bucket: None,
         ignored: None,
     }
 }

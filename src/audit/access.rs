@@ -38,7 +38,7 @@ pub fn add(audit: &mut Audit, snapshot: &Snapshot, expected: &Expected, options:
     let index = expected.index();
     for bucket in snapshot.buckets.iter().filter(|bucket| is_judged(bucket)) {
         let report = judge(&input(snapshot, bucket, expected, &index, options));
-        audit.findings.extend(report.findings.into_iter().map(finding));
+        audit.findings.extend(report.findings.into_iter().map(|found| finding(&bucket.name, found)));
         audit.access.push(report.access);
     }
     audit.sort_findings();
@@ -52,7 +52,7 @@ fn is_judged(bucket: &BucketSnapshot) -> bool {
     }
 }
 
-fn finding(found: AccessFinding) -> AuditFinding {
+fn finding(bucket: &str, found: AccessFinding) -> AuditFinding {
     let severity = match found.severity {
         "critical" => Severity::Critical,
         "high" => Severity::High,
@@ -64,6 +64,7 @@ fn finding(found: AccessFinding) -> AuditFinding {
     AuditFinding {
         rule: found.rule.to_owned(),
         severity,
+        bucket: found.subject.starts_with("arn:").then(|| bucket.to_owned()),
         subject: found.subject,
         place: None,
         message: format!("{}{statement}", found.message),
@@ -341,6 +342,7 @@ mod tests {
         let finding = audit.findings.iter().find(|finding| finding.rule == "runner-cannot-delete-lock");
         let finding = finding.unwrap_or_else(|| panic!("{:?}", rules(&audit)));
         assert!(finding.subject.contains("role/ci/tf-apply"), "{finding:?}");
+        assert_eq!(finding.bucket.as_deref(), Some("acme-tfstate"));
         assert!(audit.access[0].principals_read);
     }
 }

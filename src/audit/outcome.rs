@@ -154,6 +154,9 @@ pub struct AuditFinding {
     pub severity: Severity,
     /// What it is about: `s3://BUCKET/STATE-PATH`, `s3://BUCKET`, `dynamodb://REGION/TABLE`, a role's ARN.
     pub subject: String,
+    /// The bucket whose locks it is about, where the subject is a role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
     /// Where the repository configures it, when it does.
     pub place: Option<Place>,
     /// What is the case, in one sentence.
@@ -196,6 +199,7 @@ impl AuditFinding {
             locks: None,
             commands: Vec::new(),
             consequence: None,
+            bucket: None,
             ignored: None,
         }
     }

@@ -8,6 +8,21 @@ use crate::moment::Moment;
 /// Seconds for which an audit counts as fresh.
 const FRESH: i64 = 24 * 60 * 60;
 
+/// Findings of an audit after which a run that takes the lockfile fails, or leaves its lock behind.
+const BREAKS_RUNS: &[&str] = &[
+    "cross-account-one-sided",
+    "lock-delete-denies-runner",
+    "lock-tags-not-allowed",
+    "runner-cannot-decrypt-lock",
+    "runner-cannot-delete-lock",
+    "runner-cannot-read-lock",
+    "runner-limited-by-boundary",
+    "runner-without-lock-rights",
+    "unlock-needs-if-match",
+    "unversioned-delete-version-denied",
+    "workspace-locks-not-covered",
+];
+
 /// What an audit saw.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -58,6 +73,8 @@ pub struct FindingEvidence {
     pub severity: String,
     /// About what.
     pub subject: String,
+    /// The bucket whose locks it is about, where the subject is a role.
+    pub bucket: Option<String>,
     /// What is the case.
     pub message: String,
 }
@@ -116,6 +133,15 @@ impl Evidence {
         })
     }
 
+    /// Which role could not take or release the lock of this state, by an audit of who may do what. The table that these
+    /// runs lock with now needs none of these rights.
+    pub fn would_break(&self, bucket: &str, key: &str) -> Option<&FindingEvidence> {
+        let breaks = |finding: &&FindingEvidence| BREAKS_RUNS.contains(&finding.rule.as_str());
+        self.findings.iter().filter(breaks).find(|finding| {
+            finding.bucket.as_deref() == Some(bucket) || is_about(&finding.subject, bucket, key)
+        })
+    }
+
     /// Whether a bucket's store was seen to honour conditional writes.
     pub fn is_probed(&self, bucket: &str) -> bool {
         let mut probes = self.probes.iter().filter(|probe| probe.bucket == bucket).peekable();
@@ -137,15 +163,7 @@ impl Evidence {
                 return Some(format!("{name} was locked when the audit looked"));
             }
         }
-        let about = |subject: &str| {
-            let path =
-                subject.strip_prefix("s3://").or(subject.strip_prefix("arn:aws:s3:::")).unwrap_or(subject);
-            match path.strip_prefix(bucket) {
-                Some("") => true,
-                Some(rest) => rest.strip_prefix('/').is_some_and(|rest| is_of(rest, key)),
-                None => false,
-            }
-        };
+        let about = |subject: &str| is_about(subject, bucket, key);
         let serious = |severity: &str| matches!(severity, "high" | "critical");
         if let Some(finding) =
             self.findings.iter().find(|finding| serious(&finding.severity) && about(&finding.subject))
@@ -157,6 +175,16 @@ impl Evidence {
             return Some(format!("{} could not be read: {}", unread.resource, unread.reason));
         }
         (!seen).then(|| format!("the audit did not look at s3://{bucket}/{key}"))
+    }
+}
+
+/// Whether a finding's subject is this bucket, or this state in it.
+fn is_about(subject: &str, bucket: &str, key: &str) -> bool {
+    let path = subject.strip_prefix("s3://").or(subject.strip_prefix("arn:aws:s3:::")).unwrap_or(subject);
+    match path.strip_prefix(bucket) {
+        Some("") => true,
+        Some(rest) => rest.strip_prefix('/').is_some_and(|rest| is_of(rest, key)),
+        None => false,
     }
 }
 
@@ -209,6 +237,18 @@ mod tests {
             of(Some(1)).short(14).as_deref(),
             Some("the evidence looked back 1 s only, and 14 days are asked for (`--window`)")
         );
+    }
+
+    #[test]
+    fn roles_that_would_break_are_those_of_the_bucket() {
+        let json = br#"{"findings":[
+            {"rule":"runner-cannot-delete-lock","severity":"critical","subject":"arn:aws:iam::1:role/ci","bucket":"b","message":"m"},
+            {"rule":"bucket-unversioned","severity":"medium","subject":"s3://c","message":"n"},
+            {"rule":"unlock-needs-if-match","severity":"high","subject":"s3://d","message":"o"}]}"#;
+        let evidence = Evidence::parse(json).unwrap();
+        assert_eq!(evidence.would_break("b", "k").map(|finding| finding.message.as_str()), Some("m"));
+        assert_eq!(evidence.would_break("c", "k"), None);
+        assert_eq!(evidence.would_break("d", "k").map(|finding| finding.message.as_str()), Some("o"));
     }
 
     #[test]

@@ -53,6 +53,8 @@ pub static UNREAD: Gate = firm("unread");
 pub static EVIDENCE_STALE: Gate = gate("evidence-stale");
 /// The audit speaks against it.
 pub static EVIDENCE_CONTRADICTS: Gate = gate("evidence-contradicts");
+/// A role could not take or release the lock.
+pub static RUNNER_WOULD_BREAK: Gate = gate("runner-would-break");
 /// A source is shared with a root module that does not change.
 pub static SHARED_FILE_REFUSED: Gate = firm("shared-file-refused");
 /// After the edit, not everything was as planned.
@@ -75,6 +77,7 @@ pub static ALL: &[&Gate] = &[
     &OVERRIDE_UNSET,
     &READER_NAMES_TABLE,
     &REQUIRED_VARIABLE_LEFT,
+    &RUNNER_WOULD_BREAK,
     &SHARED_FILE_REFUSED,
     &SOAK_TOO_SHORT,
     &SOURCE_NOT_EDITABLE,

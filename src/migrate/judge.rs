@@ -133,6 +133,7 @@ impl<'a> Judge<'a> {
         hits.extend(self.lock_disabled(root));
         for backend in chosen(root, backends) {
             hits.extend(self.endpoint(root, backend));
+            hits.extend(self.rights(root, backend));
             if phase == Phase::Final {
                 hits.extend(self.soaked(root, backend));
                 hits.extend(self.readers_of(root, backend));
@@ -243,6 +244,15 @@ impl<'a> Judge<'a> {
             root.path
         );
         Some(Hit::new(&gate::READER_NAMES_TABLE, (*place).clone(), reason))
+    }
+
+    /// Roles that the lockfile would stop, where an audit looked.
+    fn rights(&self, root: &RootModule, backend: &EffectiveBackend) -> Option<Hit> {
+        let evidence = self.context.evidence?;
+        let (bucket, key) = backend.bucket.known().zip(backend.key.known())?;
+        let finding = evidence.would_break(bucket, key)?;
+        let reason = format!("{} ({}): {}", finding.subject, finding.rule, finding.message);
+        Some(Hit::new(&gate::RUNNER_WOULD_BREAK, place_of_root(root), reason))
     }
 
     fn evidence(&self, root: &RootModule, backend: &EffectiveBackend) -> Vec<Hit> {

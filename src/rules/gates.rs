@@ -49,6 +49,15 @@ pub static NOT_INITIALISABLE: Rule = Rule {
     check: Check::Migrating,
 };
 
+/// The lockfile would stop a pipeline.
+pub static RUNNER_WOULD_BREAK: Rule = Rule {
+    id: "runner-would-break",
+    severity: Severity::High,
+    summary: "by the audit, a role could not take or release the lock object",
+    page: include_str!("../../docs/rules/runner-would-break.md"),
+    check: Check::Migrating,
+};
+
 /// A variable would lose its value.
 pub static REQUIRED_VARIABLE_LEFT: Rule = Rule {
     id: "required-variable-left",

@@ -199,6 +199,7 @@ static ALL: &[&Rule] = &[
     &access_roles::RUNNER_CANNOT_READ_LOCK,
     &access_roles::RUNNER_LIMITED_BY_BOUNDARY,
     &access_roles::RUNNER_WITHOUT_LOCK_RIGHTS,
+    &gates::RUNNER_WOULD_BREAK,
     &gates::SHARED_FILE_REFUSED,
     &states::SHARED_STATE,
     &automation::SHARED_VAR_FILE,

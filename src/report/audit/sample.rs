@@ -81,6 +81,7 @@ pub fn finding(rule: &str, severity: Severity, subject: &str, message: &str) -> 
         locks: None,
         commands: Vec::new(),
         consequence: None,
+        bucket: None,
         ignored: None,
     }
 }
