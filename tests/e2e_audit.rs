@@ -268,7 +268,8 @@ fn a_covered_state_is_proven_and_lets_the_final_phase_pass() {
     for round in ["1", "2", "3"] {
         stack.apply(&emulator, round);
     }
-    let audited = audit(top.path(), &emulator, &[".", "--fail-on", "high"]);
+    let audited =
+        audit(top.path(), &emulator, &[".", "--fail-on", "lock-stale,coverage-contradicted,digest-stale"]);
     assert_eq!((audited.code, audited.rules(path).len()), (Some(0), 0), "{}", audited.json["findings"]);
     audited.assert_all_read();
     let coverage = &audited.state(path)["coverage"];
@@ -288,4 +289,78 @@ fn a_covered_state_is_proven_and_lets_the_final_phase_pass() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("-    dynamodb_table = \"locks\""), "{said}");
+}
+
+#[test]
+fn a_role_that_can_t_release_its_lock_is_found_and_holds_the_dual_phase_back() {
+    let (emulator, _alone) = emulator();
+    let top = TempDir::new().unwrap();
+    let stack = RootModule::at(top.path(), "app", "app/terraform.tfstate", Mode::Dynamodb);
+    let config = "[roles]\nrunners = [\"arn:aws:iam::*:role/ci/tf-apply\"]\n";
+    std::fs::write(top.path().join("lockshift.toml"), config).unwrap();
+    emulator.iam(&[
+        ("Action", "CreateRole"),
+        ("RoleName", "tf-apply"),
+        ("Path", "/ci/"),
+        ("AssumeRolePolicyDocument", r#"{"Version":"2012-10-17","Statement":[]}"#),
+    ]);
+    // The commonest policy: put and get on everything in the bucket, and nothing that deletes.
+    let policy = |actions: &str| {
+        format!(
+            r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":[{actions}],"Resource":"arn:aws:s3:::states/*"}}]}}"#
+        )
+    };
+    let put = |actions: &str| {
+        let document = policy(actions);
+        emulator.iam(&[
+            ("Action", "PutRolePolicy"),
+            ("RoleName", "tf-apply"),
+            ("PolicyName", "state"),
+            ("PolicyDocument", &document),
+        ]);
+    };
+    put(r#""s3:GetObject","s3:PutObject""#);
+    let migrate = |audited: &Audited| {
+        std::fs::write(top.path().join("audit.json"), serde_json::to_vec(&audited.json).unwrap()).unwrap();
+        let output = support::lockshift(top.path(), &emulator)
+            .args([
+                "migrate",
+                "--phase",
+                "dual",
+                "--evidence",
+                "audit.json",
+                "--waive",
+                "version-unproven=test",
+                ".",
+            ])
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let audited = audit(top.path(), &emulator, &[".", "--iam"]);
+    let finding = audited.finding("runner-cannot-delete-lock");
+    assert!(finding["subject"].as_str().unwrap().ends_with(":role/ci/tf-apply"), "{finding}");
+    assert_eq!((finding["area"].as_str(), finding["bucket"].as_str()), (Some("access"), Some("states")));
+    let access = &audited.json["access"][0];
+    assert_eq!(
+        (access["bucket"].as_str(), access["principals_read"].as_bool()),
+        (Some("states"), Some(true))
+    );
+    let (code, said) = migrate(&audited);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("runner-would-break") && said.contains("role/ci/tf-apply"), "{said}");
+    assert_eq!(audited.json["stats"]["requests"]["GetAccountAuthorizationDetails"], 1);
+
+    put(r#""s3:GetObject","s3:PutObject","s3:DeleteObject""#);
+    let audited = audit(top.path(), &emulator, &[".", "--iam"]);
+    let rules: Vec<&str> = audited.json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["rule"].as_str().unwrap())
+        .collect();
+    assert!(!rules.contains(&"runner-cannot-delete-lock"), "{rules:?}");
+    let (code, said) = migrate(&audited);
+    assert_eq!(code, Some(0), "{said}");
+    drop(stack);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::outcome::{Audit, AuditFinding, LockRecord, Locks};
+use super::outcome::{Area, Audit, AuditFinding, LockRecord, Locks};
 use crate::config::{Config, Date};
 use crate::finding::Severity;
 use crate::rules;
@@ -129,6 +129,7 @@ fn blank() -> AuditFinding {
         commands: Vec::new(),
         consequence: None,
         bucket: None,
+        area: Area::Locks,
         ignored: None,
     }
 }

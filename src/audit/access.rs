@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expected::{Expected, ExpectedState, Index};
-use super::outcome::{Audit, AuditFinding};
+use super::outcome::{Area, Audit, AuditFinding};
 use super::snapshot::{BucketSnapshot, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot};
 use crate::finding::Severity;
 use crate::policy::access::{
@@ -63,6 +63,7 @@ fn finding(bucket: &str, found: AccessFinding) -> AuditFinding {
     let statement = found.statement.map(|statement| format!(" ({statement})")).unwrap_or_default();
     AuditFinding {
         rule: found.rule.to_owned(),
+        area: Area::Access,
         severity,
         bucket: found.subject.starts_with("arn:").then(|| bucket.to_owned()),
         subject: found.subject,

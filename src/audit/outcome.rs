@@ -145,11 +145,24 @@ pub struct OutsideWrite {
     pub version_id: String,
 }
 
+/// What kind of thing a finding is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Area {
+    /// Locks, digests, writes, and the stores that hold them.
+    #[default]
+    Locks,
+    /// Who may do what to them.
+    Access,
+}
+
 /// One observation about what the stores hold.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AuditFinding {
     /// Kebab-case id of the rule; `lockshift explain` prints its page.
     pub rule: String,
+    /// What kind of thing it is about.
+    pub area: Area,
     /// How much it matters.
     pub severity: Severity,
     /// What it is about: `s3://BUCKET/STATE-PATH`, `s3://BUCKET`, `dynamodb://REGION/TABLE`, a role's ARN.
@@ -200,6 +213,7 @@ impl AuditFinding {
             commands: Vec::new(),
             consequence: None,
             bucket: None,
+            area: Area::Locks,
             ignored: None,
         }
     }

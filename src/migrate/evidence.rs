@@ -69,6 +69,8 @@ pub struct CoverageEvidence {
 pub struct FindingEvidence {
     /// Which rule.
     pub rule: String,
+    /// `access` for who may do what, `locks` for the rest; audits of old don't say.
+    pub area: String,
     /// How much it matters.
     pub severity: String,
     /// About what.
@@ -164,9 +166,14 @@ impl Evidence {
             }
         }
         let about = |subject: &str| is_about(subject, bucket, key);
-        let serious = |severity: &str| matches!(severity, "high" | "critical");
+        // Who else may delete a lock is worth knowing, and no worse with the lockfile than with the table; what would
+        // stop a run is another matter.
+        let serious = |finding: &FindingEvidence| {
+            matches!(finding.severity.as_str(), "high" | "critical")
+                && (finding.area != "access" || BREAKS_RUNS.contains(&finding.rule.as_str()))
+        };
         if let Some(finding) =
-            self.findings.iter().find(|finding| serious(&finding.severity) && about(&finding.subject))
+            self.findings.iter().find(|finding| serious(finding) && about(&finding.subject))
         {
             return Some(format!("{} ({}): {}", finding.subject, finding.rule, finding.message));
         }
@@ -248,6 +255,14 @@ mod tests {
         let evidence = Evidence::parse(json).unwrap();
         assert_eq!(evidence.would_break("b", "k").map(|finding| finding.message.as_str()), Some("m"));
         assert_eq!(evidence.would_break("c", "k"), None);
+        let open = br#"{"states":[{"bucket":"b","state_path":"k"}],"findings":[
+            {"rule":"lock-delete-unlimited","area":"access","severity":"high","subject":"s3://b","message":"m"}]}"#;
+        assert_eq!(Evidence::parse(open).unwrap().against("b", "k"), None);
+        let stops = String::from_utf8_lossy(open).replace("lock-delete-unlimited", "unlock-needs-if-match");
+        assert_eq!(
+            Evidence::parse(stops.as_bytes()).unwrap().against("b", "k").as_deref(),
+            Some("s3://b (unlock-needs-if-match): m")
+        );
         assert_eq!(evidence.would_break("d", "k").map(|finding| finding.message.as_str()), Some("o"));
     }
 

@@ -132,6 +132,25 @@ impl Emulator {
         serde_json::from_str(&body).expect("DynamoDB answers in JSON")
     }
 
+    /// One call of IAM; panics unless it succeeds.
+    pub fn iam(&self, parameters: &[(&str, &str)]) {
+        let encoded = |text: &str| -> String {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric();
+            text.bytes()
+                .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+                .collect()
+        };
+        let form: Vec<String> =
+            parameters.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        let headers = [
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Authorization", "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/iam/aws4_request"),
+        ];
+        let body = format!("{}&Version=2010-05-08", form.join("&"));
+        let (status, answer) = self.request("POST", "/", &headers, body.as_bytes());
+        assert_eq!(status, 200, "{answer}");
+    }
+
     /// The version that is current.
     pub fn newest_version(&self, bucket: &str, key: &str) -> String {
         let path = format!("/{bucket}?versions&prefix={key}");

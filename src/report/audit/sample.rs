@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::audit::outcome::{
-    Audit, AuditFinding, Coverage, Digest, LockRecord, Locks, OutsideWrite, SCHEMA_VERSION, StateReport,
+    Area, Audit, AuditFinding, Coverage, Digest, LockRecord, Locks, OutsideWrite, SCHEMA_VERSION, StateReport,
 };
 use crate::audit::snapshot::{ProbeResult, ProbeVerdict, Stats, Unread};
 use crate::finding::Severity;
@@ -82,6 +82,7 @@ pub fn finding(rule: &str, severity: Severity, subject: &str, message: &str) -> 
         commands: Vec::new(),
         consequence: None,
         bucket: None,
+        area: Area::Locks,
         ignored: None,
     }
 }
