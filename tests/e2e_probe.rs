@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::double::{Double, Reply};
 use support::emulator::Emulator;
 use support::stores::Store;
 use tempfile::TempDir;
@@ -76,6 +77,7 @@ fn assert_honoured(json: &Value, url: &str) {
     assert_eq!(
         steps,
         [
+            ("look for the bucket", "200"),
             ("create", "200"),
             ("create again", "412"),
             ("delete with a wrong ETag", "412"),
@@ -136,11 +138,53 @@ fn a_store_that_ignores_conditions_is_critical_and_nothing_is_released_there() {
 }
 
 #[test]
-fn a_probe_that_is_refused_is_unread_and_never_clean() {
+fn a_bucket_that_is_missing_is_unread_and_never_made() {
     let moto = Emulator::start();
-    let (code, json) = probe(&moto.url(), "nowhere");
-    assert_eq!(code, Some(3));
-    let unread = json["unread"].as_array().unwrap();
-    assert!(unread.iter().any(|line| line["operation"] == "PutObject"), "{unread:?}");
-    assert_eq!(json["probes"], json!([]));
+    let weed = Store::seaweedfs(None);
+    for url in [moto.url(), weed.url()] {
+        let (code, json) = probe(&url, "nowhere");
+        assert_eq!(code, Some(3), "{url}");
+        let unread = json["unread"].as_array().unwrap();
+        assert!(unread.iter().any(|line| line["operation"] == "HeadBucket"), "{url}: {unread:?}");
+        assert_eq!(json["probes"], json!([]), "{url}");
+        assert_eq!(s3(&url, "HEAD", "/nowhere", ""), 404, "{url}: nothing was made");
+    }
+}
+
+/// A double that has an empty bucket, refuses conditional writes with 501, and answers others as said.
+fn refuses_conditions(plain: u16) -> Double {
+    Double::start(move |request| match (request.method.as_str(), request.key()) {
+        ("HEAD", "") => Some(Reply::ok("")),
+        ("PUT", _) if request.header("if-none-match").is_some() => Some(Reply::error(501, "NotImplemented")),
+        ("PUT", _) if plain != 200 => Some(Reply::error(plain, "AccessDenied")),
+        ("PUT", _) => Some(Reply::ok("")),
+        ("DELETE", _) => Some(Reply::Http(204, Vec::new(), Vec::new())),
+        _ => None,
+    })
+}
+
+#[test]
+fn only_a_condition_that_is_refused_is_said_to_be() {
+    let double = refuses_conditions(200);
+    let (code, json) = probe(&double.url(), "states");
+    assert_eq!((code, json["probes"][0]["verdict"].as_str()), (Some(1), Some("rejected")), "{json}");
+    let asked: Vec<&str> = json["probes"][0]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["ask"].as_str().unwrap())
+        .collect();
+    assert_eq!(asked, ["look for the bucket", "create", "create without a condition"]);
+    let seen = double.seen();
+    let writes: Vec<&str> = seen
+        .iter()
+        .map(|request| request.method.as_str())
+        .filter(|method| ["PUT", "DELETE"].contains(method))
+        .collect();
+    assert_eq!(writes.last(), Some(&"DELETE"), "it is cleaned up");
+
+    // No write at all is possible there: that says nothing of conditions.
+    let (code, json) = probe(&refuses_conditions(403).url(), "states");
+    assert_eq!((code, &json["probes"]), (Some(3), &json!([])));
+    assert!(json["unread"].as_array().unwrap().iter().any(|line| line["operation"] == "PutObject"), "{json}");
 }

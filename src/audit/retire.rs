@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::expected::TableRef;
+use super::expected::{Access, TableRef};
 use super::snapshot::{DIGEST_SUFFIX, Read, Settled, Snapshot, TableFacts, TableItem, TableSnapshot};
 use crate::moment::Moment;
 use crate::repo::facts::GrantKind;
@@ -104,11 +104,21 @@ impl Case {
 /// Judges one table by what the scanned trees say of it and by what it holds.
 pub fn retire(table: &TableRef, inventory: Option<&Inventory>, snapshot: &Snapshot) -> Retirement {
     let mut case = Case::default();
+    let fitting: Vec<&TableSnapshot> = snapshot.tables.iter().filter(|found| found.is(table)).collect();
+    let there = |found: &&&TableSnapshot| found.exists != Read::Absent;
+    let found = fitting.iter().find(there).or(fitting.first()).copied();
+    // What was read says better than a bare name which table it is.
+    let region = table.region.clone().or_else(|| found?.region.clone());
+    let account = table.account.clone().or_else(|| account(found?.arn.as_deref()?));
+    let table = &TableRef { region, account, ..table.clone() };
+    if fitting.iter().filter(there).count() > 1 {
+        let says = "several tables of this name were read: name one by its ARN";
+        case.say(Side::Missing, says, None);
+    }
     match inventory {
         Some(inventory) => references(&mut case, table, inventory),
         None => case.say(Side::Missing, "no repository was scanned: who names the table is not known", None),
     }
-    let found = snapshot.tables.iter().find(|found| found.is(table));
     match found {
         Some(found) => contents(&mut case, found, inventory, snapshot.taken_at),
         None => case.say(Side::Missing, "the table was not read", None),
@@ -130,10 +140,33 @@ pub fn retire(table: &TableRef, inventory: Option<&Inventory>, snapshot: &Snapsh
     }
 }
 
-/// Whether a name or ARN in code means this table. Code rarely says a region; then the name decides.
-fn names(table: &TableRef, written: &str) -> bool {
+/// The account in an ARN.
+fn account(arn: &str) -> Option<String> {
+    TableRef::of(arn, &Access::default()).account
+}
+
+/// Whether a name or ARN in code, for a backend of this region, may mean this table. What is not known of one of them
+/// does not tell them apart.
+fn names(table: &TableRef, written: &str, region: Option<&str>) -> bool {
     let name = written.rsplit("table/").next().unwrap_or(written);
+    let access = Access { region: region.map(str::to_owned), ..Access::default() };
+    // An expression may hold anything, colons too.
+    let said = if written.contains('$') { None } else { Some(TableRef::of(written, &access)) };
+    let differs = |own: Option<&String>, said: Option<String>| {
+        let said = said.filter(|said| !said.contains(['*', '?']));
+        own.zip(said.as_ref()).is_some_and(|(own, said)| own != said)
+    };
     name == table.name
+        && said.is_none_or(|said| {
+            !differs(table.region.as_ref(), said.region) && !differs(table.account.as_ref(), said.account)
+        })
+}
+
+fn known(value: &Knowable<String>) -> Option<&str> {
+    match value {
+        Knowable::Known(value) if !value.is_empty() => Some(value),
+        _ => None,
+    }
 }
 
 fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
@@ -146,7 +179,7 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
                 column: source.column,
             });
             match &backend.dynamodb_table {
-                Knowable::Known(name) if names(table, name) => {
+                Knowable::Known(name) if names(table, name, known(&backend.region)) => {
                     let says = format!("{} locks with it ({})", root.path, backend.mode.as_str());
                     case.say(Side::Against, says, place.as_ref());
                 }
@@ -163,7 +196,7 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
         }
     }
     for reader in &inventory.readers {
-        if reader.dynamodb_table.as_deref().is_some_and(|name| names(table, name)) {
+        if reader.dynamodb_table.as_deref().is_some_and(|name| names(table, name, None)) {
             let says = format!("the reader `{}` checks digests in it, and fails without it", reader.name);
             case.say(Side::Against, says, Some(&reader.place));
         } else if let Some(why) = &reader.dynamodb_table_unknown {
@@ -172,7 +205,7 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
         }
     }
     for source in &inventory.unattributed {
-        if source.dynamodb_table.as_deref().is_some_and(|name| names(table, name)) {
+        if source.dynamodb_table.as_deref().is_some_and(|name| names(table, name, None)) {
             let says = format!("a source without a root module names it: {}", source.reason);
             case.say(Side::Against, says, Some(&source.place));
         }
@@ -189,7 +222,7 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
         case.say(Side::Missing, says, Some(&problem.place));
     }
     for made in &inventory.lock_tables {
-        if made.name.as_deref().is_none_or(|name| names(table, name)) {
+        if made.name.as_deref().is_none_or(|name| names(table, name, None)) {
             let sure = if made.name.is_some() { "" } else { " (its name is not known: it may be another)" };
             case.goes(
                 format!("the resource `{}`{sure}, its variables and outputs", made.address),
@@ -198,7 +231,7 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
         }
     }
     for grant in &inventory.grants {
-        if grant.kind == GrantKind::LockTable && names(table, &grant.resource) {
+        if grant.kind == GrantKind::LockTable && names(table, &grant.resource, None) {
             case.goes(format!("the IAM statement on `{}`", grant.resource), Some(&grant.place));
         }
     }
@@ -250,7 +283,7 @@ fn contents(case: &mut Case, found: &TableSnapshot, inventory: Option<&Inventory
             format!("{} of its items are neither lock nor digest: somebody else uses it", found.other_items);
         case.say(Side::Against, says, None);
     }
-    writes(case, found, now);
+    writes(case, found, !locks.is_empty(), now);
     if facts.stream {
         case.say(Side::Against, "a stream is on: somebody may be listening to it", None);
     }
@@ -291,11 +324,13 @@ fn strangers(case: &mut Case, found: &TableSnapshot, inventory: Option<&Inventor
     }
 }
 
-fn writes(case: &mut Case, found: &TableSnapshot, now: Moment) {
+fn writes(case: &mut Case, found: &TableSnapshot, locked: bool, now: Moment) {
     match &found.writes_per_day {
         Read::Known(days) => {
             let last = days.iter().filter(|(_, count)| *count > 0.0).map(|(day, _)| *day).max();
             match last {
+                // Somebody wrote the locks; CloudWatch is minutes late.
+                None if locked => {}
                 None => {
                     case.say(Side::For, format!("nobody wrote to it in the last {} days", days.len()), None);
                 }
@@ -308,6 +343,7 @@ fn writes(case: &mut Case, found: &TableSnapshot, now: Moment) {
                 }
             }
         }
+        Read::Absent if locked => {}
         Read::Absent => case.say(Side::For, "CloudWatch knows no write to it", None),
         Read::NotAsked => case.say(Side::Missing, "who wrote to it lately was not asked (CloudWatch)", None),
         Read::Failed(why) => {
@@ -346,7 +382,10 @@ fn commands(
         ));
     }
     let in_code = inventory.and_then(|inventory| {
-        inventory.lock_tables.iter().find(|made| made.name.as_deref().is_some_and(|name| names(table, name)))
+        inventory
+            .lock_tables
+            .iter()
+            .find(|made| made.name.as_deref().is_some_and(|name| names(table, name, None)))
     });
     match in_code {
         Some(made) => commands.push(format!(

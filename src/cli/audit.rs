@@ -1,7 +1,9 @@
 //! `lockshift audit`: what DynamoDB and S3 really hold. Joins scanning, reading, judging and reporting.
 
 mod input;
+mod names;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -54,16 +56,16 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
 
     /// Look at this bucket, with or without a repository (repeatable).
-    #[arg(long, value_name = "BUCKET", help_heading = "What to read")]
+    #[arg(long, value_name = "BUCKET", value_parser = names::bucket, help_heading = "What to read")]
     bucket: Vec<String>,
     /// Look at this lock table, by name or ARN (repeatable).
-    #[arg(long, value_name = "TABLE", help_heading = "What to read")]
+    #[arg(long, value_name = "TABLE", value_parser = names::table, help_heading = "What to read")]
     table: Vec<String>,
     /// Only keys below this prefix (repeatable). With exports: the prefixes that were listed.
     #[arg(long, value_name = "PREFIX", help_heading = "What to read")]
     prefix: Vec<String>,
     /// Judge a saved snapshot instead of reading from AWS.
-    #[arg(long, value_name = "FILE", help_heading = "What to read", conflicts_with_all = ["bucket", "table", "prefix", "dynamodb_export", "s3_export"])]
+    #[arg(long, value_name = "FILE", help_heading = "What to read", conflicts_with_all = ["bucket", "table", "prefix", "dynamodb_export", "s3_export", "save_snapshot", "lock_bodies", "exported_at", "read_states", "iam"])]
     snapshot: Option<PathBuf>,
     /// Keep what was read, to judge it again later.
     #[arg(long, value_name = "FILE", help_heading = "What to read")]
@@ -81,11 +83,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", value_parser = time, help_heading = "What to read")]
     exported_at: Option<Moment>,
     /// Read the states whose digest the listing does not tell. States hold secrets; only their MD5 is kept.
-    #[arg(long, help_heading = "What to read")]
+    #[arg(long, help_heading = "What to read", conflicts_with_all = ["dynamodb_export", "s3_export"])]
     read_states: bool,
 
     /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
-    #[arg(long, help_heading = "What to read")]
+    #[arg(long, help_heading = "What to read", conflicts_with_all = ["dynamodb_export", "s3_export"])]
     iam: bool,
     /// A service control policy, a JSON document or a list of them: one file for each level, from the organization's
     /// root down (repeatable).
@@ -102,7 +104,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PREFIX", default_value = crate::audit::collect::probe::PREFIX, help_heading = "What to read")]
     probe_prefix: String,
     /// May this lock table be deleted? Says what speaks for it and against it, and deletes nothing.
-    #[arg(long, value_name = "TABLE", help_heading = "What to read")]
+    #[arg(long, value_name = "TABLE", value_parser = names::table, help_heading = "What to read")]
     retire: Option<String>,
 
     #[command(flatten)]
@@ -185,10 +187,18 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     }
     let config = load_config(args.config.as_deref())?;
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
+    // Before the audit, which may take long.
+    for (flag, file) in [
+        ("--save-snapshot", &args.save_snapshot),
+        ("--write-baseline", &args.write_baseline),
+        ("--output", &args.output),
+    ] {
+        file.as_deref().map_or(Ok(()), |file| output::writable(flag, file))?;
+    }
     let (snapshot, world) = input::read(args, &config)?;
     if let Some(file) = &args.save_snapshot {
         let json = report::json::snapshot(&snapshot).map_err(|error| unwritten(&error.to_string()))?;
-        output::write(&json, Some(file))?;
+        output::write_file(json.as_bytes(), "--save-snapshot", file)?;
     }
     let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
     let options = JudgeOptions { stale_after, window: args.window };
@@ -210,8 +220,20 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
 fn table_ref(args: &Args, config: &Config, named: &str, world: &World) -> TableRef {
     let flags = args.reach.options(config).access(None, &Access::default());
     let own = TableRef::of(named, &flags);
-    let of_states = world.expected.states.iter().filter_map(ExpectedState::table_ref);
-    of_states.into_iter().find(|table| table.name == own.name).unwrap_or(own)
+    let may_be =
+        |a: &Option<String>, b: &Option<String>| a.as_ref().zip(b.as_ref()).is_none_or(|(a, b)| a == b);
+    let fits = |table: &TableRef| {
+        table.name == own.name && may_be(&table.region, &own.region) && may_be(&table.account, &own.account)
+    };
+    let of_states = world.expected.states.iter().filter_map(ExpectedState::table_ref).filter(fits);
+    let of_states: BTreeSet<TableRef> = of_states.collect();
+    let mut of_states = of_states.into_iter();
+    match (of_states.next(), of_states.next()) {
+        (Some(only), None) => {
+            TableRef { region: own.region.or(only.region), account: own.account.or(only.account), ..only }
+        }
+        _ => own,
+    }
 }
 
 /// `--retire`: the evidence for and against one table instead of the audit's own report.
@@ -255,7 +277,7 @@ fn say(args: &Args, audit: &Audit, terminal: Terminal) -> Result<(), Failure> {
     let report = AuditReport { audit, stats: args.stats };
     if let Some(file) = &args.write_baseline {
         let json = report::json::render(&report).map_err(|error| unwritten(&error.to_string()))?;
-        output::write(&json, Some(file))?;
+        output::write_file(json.as_bytes(), "--write-baseline", file)?;
     }
     output::write(&render(args, &report, terminal)?, args.output.as_deref())?;
     // Formats for people say it in their summary.

@@ -108,10 +108,33 @@ pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failu
             _ => Ok(()),
         };
     };
-    std::fs::write(path, bytes).map_err(|error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-            .help("`--output` takes a file in a directory that exists")
-    })
+    write_file(bytes, "--output", path)
+}
+
+/// Writes the file that `flag` names.
+pub(super) fn write_file(bytes: &[u8], flag: &str, path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, bytes).map_err(|error| unwritable(flag, path, &error))
+}
+
+/// Whether the file that `flag` names can be written; changes nothing. A pipe or a device is not tried: whoever reads it
+/// would see its end.
+pub(super) fn writable(flag: &str, path: &Path) -> Result<(), Failure> {
+    let there = std::fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        return Ok(());
+    }
+    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    opened.map_err(|error| unwritable(flag, path, &error))?;
+    if there.is_none() {
+        // An empty file would look like a result where the run then fails.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}
+
+fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::new(format!("could not write {}: {error}", path.display()))
+        .help(format!("`{flag}` takes a file in a directory that exists"))
 }
 
 /// Says something about the run. When stderr is gone there is nobody left to tell.

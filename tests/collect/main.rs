@@ -10,6 +10,7 @@ mod support;
 mod emulated;
 mod faults;
 mod large;
+mod names;
 
 use std::time::Duration;
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use aws_config::environment::EnvironmentVariableRegionProvider;
 use aws_config::meta::region::RegionProviderChain;
-use aws_config::profile::ProfileFileRegionProvider;
+use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::provider_config::ProviderConfig;
 use aws_config::retry::RetryConfig;
 use aws_config::sts::AssumeRoleProvider;
 use aws_config::timeout::TimeoutConfig;
@@ -153,17 +154,32 @@ impl<'a> Clients<'a> {
             .connect_timeout(self.options.timeout.min(Duration::from_secs(10)))
             .operation_attempt_timeout(self.options.timeout)
             .build();
+        let region = region.region().await;
         let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
             .http_client(self.http.clone())
-            .retry_config(retries)
-            .timeout_config(timeouts)
-            .region(region);
+            .retry_config(retries.clone())
+            .timeout_config(timeouts.clone())
+            .region(region.clone());
+        // A profile that is named wins over keys in the environment, and one that can't be used is an error: the SDK's
+        // own chain would silently take the keys. Source: `resolveCredentialChain` of the AWS SDK for Go, which
+        // Terraform uses.
         if let Some(profile) = &access.profile {
-            loader = loader.profile_name(profile);
+            let own = ProviderConfig::without_region()
+                .with_region(region)
+                .with_http_client(self.http.clone())
+                .with_retry_config(retries)
+                .with_timeout_config(timeouts);
+            let credentials = ProfileFileCredentialsProvider::builder().configure(&own).profile_name(profile);
+            loader = loader.profile_name(profile).credentials_provider(credentials.build());
         }
         let config = loader.load().await;
         let Some(role) = &access.role_arn else { return config };
-        let mut provider = AssumeRoleProvider::builder(role).session_name(SESSION).configure(&config);
+        let mut asked = config.clone().into_builder();
+        // A store that is not AWS has its own STS.
+        if let Some(endpoint) = &self.options.endpoint_url {
+            asked = asked.endpoint_url(endpoint);
+        }
+        let mut provider = AssumeRoleProvider::builder(role).session_name(SESSION).configure(&asked.build());
         // STS needs a region even where S3 could do without.
         if config.region().is_none() {
             provider = provider.region(Region::new(FIRST_REGION));

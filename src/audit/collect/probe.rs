@@ -141,7 +141,7 @@ enum Answer {
     /// The condition did not hold.
     Refused,
     /// The store knows no such condition.
-    Unknown(String),
+    Unknown(Failure),
 }
 
 impl Run {
@@ -176,17 +176,18 @@ impl Run {
     }
 
     async fn run(&mut self) -> Result<ProbeVerdict, Failure> {
+        self.look_for_bucket().await?;
         match self.put("create").await? {
             Answer::Done => {}
             Answer::Refused => {
                 return Err(Failure::own("an object with the probe's own key is there already"));
             }
-            Answer::Unknown(_) => return Ok(ProbeVerdict::Rejected),
+            Answer::Unknown(failure) => return self.rejected(failure).await,
         }
         let verdict = match self.put("create again").await? {
             Answer::Refused => ProbeVerdict::Enforced,
             Answer::Done => ProbeVerdict::Ignored,
-            Answer::Unknown(_) => ProbeVerdict::Rejected,
+            Answer::Unknown(failure) => return self.rejected(failure).await,
         };
         self.conditional_delete =
             Some(match self.delete(Some(WRONG_ETAG), "delete with a wrong ETag").await? {
@@ -200,21 +201,49 @@ impl Run {
         // In a versioned bucket a delete marker is on top now: it must count as absent, or a lock could be taken once.
         let verdict = match self.put("create after the delete").await? {
             Answer::Done => ProbeVerdict::Enforced,
-            Answer::Refused | Answer::Unknown(_) => ProbeVerdict::Rejected,
+            Answer::Refused => ProbeVerdict::Rejected,
+            Answer::Unknown(failure) => return self.rejected(failure).await,
         };
         Ok(verdict)
+    }
+
+    /// Whether the bucket is there, before anything is written: some stores make one for the first write to it.
+    async fn look_for_bucket(&mut self) -> Result<(), Failure> {
+        self.operation = "HeadBucket".to_owned();
+        match self.client.head_bucket().bucket(&self.bucket).send().await {
+            Ok(_) => {
+                self.step("look for the bucket", "200");
+                Ok(())
+            }
+            Err(error) => Err(Failure::of(&error)),
+        }
+    }
+
+    /// Whether it was the condition that was refused: then the same write without it succeeds. Anything else says
+    /// nothing of conditions.
+    async fn rejected(&mut self, refused: Failure) -> Result<ProbeVerdict, Failure> {
+        match self.write(false, "create without a condition").await {
+            Ok(Answer::Done) => Ok(ProbeVerdict::Rejected),
+            _ => Err(refused),
+        }
     }
 
     fn step(&mut self, ask: &str, answer: &str) {
         self.steps.push(ProbeStep { ask: ask.to_owned(), answer: answer.to_owned() });
     }
 
+    /// The write by which a lock is taken.
     async fn put(&mut self, ask: &str) -> Result<Answer, Failure> {
+        self.write(true, ask).await
+    }
+
+    async fn write(&mut self, conditional: bool, ask: &str) -> Result<Answer, Failure> {
         self.operation = "PutObject".to_owned();
         let body = ByteStream::from_static(b"{\"ID\":\"lockshift-probe\"}");
         // From here on something may be there, whatever the answer says.
         self.dirty = true;
-        let sent = self.client.put_object().bucket(&self.bucket).key(&self.key).if_none_match("*");
+        let sent = self.client.put_object().bucket(&self.bucket).key(&self.key);
+        let sent = sent.set_if_none_match(conditional.then(|| "*".to_owned()));
         match sent.content_type("application/json").body(body).send().await {
             Ok(done) => {
                 self.versions.extend(done.version_id().map(str::to_owned));
@@ -243,8 +272,8 @@ impl Run {
         self.step(ask, &shown);
         match failure.status {
             Some(409 | 412) => Ok(Answer::Refused),
-            Some(501) => Ok(Answer::Unknown(failure.reason)),
-            Some(400) if failure.region.is_none() => Ok(Answer::Unknown(failure.reason)),
+            Some(501) => Ok(Answer::Unknown(failure)),
+            Some(400) if failure.region.is_none() => Ok(Answer::Unknown(failure)),
             _ => Err(failure),
         }
     }

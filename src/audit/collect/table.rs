@@ -40,12 +40,15 @@ pub(super) async fn read_all(
     options: &CollectOptions,
     expected: &Expected,
 ) -> Vec<TableRead> {
-    let targets = targets(expected, options);
-    let described: Vec<Boxed<'_, TableRead>> =
-        targets.iter().map(|target| Box::pin(described(clients, target)) as Boxed<'_, TableRead>).collect();
+    let mut described = describe_all(clients, &of_backends(expected, options)).await;
+    let by_hand = by_hand(clients, options, expected, &described).await;
+    let by_hand = describe_all(clients, &by_hand).await;
+    let by_hand: Vec<TableRead> =
+        by_hand.into_iter().filter(|read| !is_reached_otherwise(read, &described)).collect();
+    described.extend(by_hand);
     let mut groups: BTreeMap<(String, Option<String>), Vec<TableRead>> = BTreeMap::new();
     let mut reads = Vec::new();
-    for read in all(described).await {
+    for read in described {
         match &read.snapshot.arn {
             Some(arn) => {
                 let key = (arn.clone(), read.snapshot.endpoint.clone());
@@ -59,26 +62,74 @@ pub(super) async fn read_all(
     all(scans.collect()).await.into_iter().flatten().collect()
 }
 
-fn targets(expected: &Expected, options: &CollectOptions) -> BTreeSet<Target> {
-    let target = |table: &str, access: Access| {
-        let reference = TableRef::of(table, &access);
-        let ask = if reference.account.is_some() { table.to_owned() } else { reference.name.clone() };
-        // What only concerns buckets must not tell ways apart.
-        let way = Access { s3_endpoint: None, path_style: false, ..access };
-        Target { table: reference, ask, way }
-    };
+async fn describe_all(clients: &Clients<'_>, targets: &BTreeSet<Target>) -> Vec<TableRead> {
+    let described: Vec<Boxed<'_, TableRead>> =
+        targets.iter().map(|target| Box::pin(described(clients, target)) as Boxed<'_, TableRead>).collect();
+    all(described).await
+}
+
+fn target(table: &str, access: Access) -> Target {
+    let reference = TableRef::of(table, &access);
+    let ask = if reference.account.is_some() { table.to_owned() } else { reference.name.clone() };
+    // What only concerns buckets must not tell ways apart.
+    let way = Access { s3_endpoint: None, path_style: false, ..access };
+    Target { table: reference, ask, way }
+}
+
+fn of_backends(expected: &Expected, options: &CollectOptions) -> BTreeSet<Target> {
     let of_states = expected.states.iter().filter_map(|state| {
         let table = state.table.as_deref()?;
         Some(target(table, options.access(Some(&state.bucket), &state.access)))
     });
-    let mut targets: BTreeSet<Target> = of_states.collect();
+    of_states.collect()
+}
+
+/// Tables named by hand that no backend's way leads to already. A name without a region means the region that its own
+/// client asks: the same name elsewhere is another table.
+async fn by_hand(
+    clients: &Clients<'_>,
+    options: &CollectOptions,
+    expected: &Expected,
+    described: &[TableRead],
+) -> BTreeSet<Target> {
+    let mut targets = BTreeSet::new();
     for table in &expected.named.tables {
-        let own = target(table, options.access(None, &Access::default()));
-        if !targets.iter().any(|target| target.table.name == own.table.name) {
+        let mut own = target(table, options.access(None, &Access::default()));
+        if own.table.region.is_none() {
+            let config = clients.config(&own.way).await.ok();
+            own.table.region = config.and_then(|config| config.region().map(ToString::to_string));
+        }
+        let led_to = |read: &TableRead| match own.table.account {
+            Some(_) => read.snapshot.arn.as_deref() == Some(own.ask.as_str()),
+            None => read.ask == own.ask && may_be_one_region(read, own.table.region.as_deref()),
+        };
+        let same_way = |read: &TableRead| {
+            let who = |way: &Access| (way.profile.clone(), way.role_arn.clone());
+            // Without any region nothing can be asked.
+            own.table.region.is_none() || own.table.account.is_some() || who(&read.way) == who(&own.way)
+        };
+        let same_endpoint = |read: &TableRead| read.snapshot.endpoint == own.table.endpoint;
+        if !described.iter().any(|read| led_to(read) && same_way(read) && same_endpoint(read)) {
             targets.insert(own);
         }
     }
     targets
+}
+
+/// What is not known does not tell regions apart.
+fn may_be_one_region(read: &TableRead, region: Option<&str>) -> bool {
+    read.snapshot.region.as_deref().zip(region).is_none_or(|(a, b)| a == b)
+}
+
+/// A name given by hand that only a backend's own credentials lead to: asked with others it may well be missing.
+fn is_reached_otherwise(by_hand: &TableRead, of_backends: &[TableRead]) -> bool {
+    by_hand.snapshot.exists.known().is_none()
+        && by_hand.ask == by_hand.snapshot.name
+        && of_backends.iter().any(|read| {
+            read.ask == by_hand.ask
+                && read.snapshot.endpoint == by_hand.snapshot.endpoint
+                && may_be_one_region(read, by_hand.snapshot.region.as_deref())
+        })
 }
 
 /// `dynamodb://REGION/TABLE`, or its ARN.
@@ -92,6 +143,8 @@ async fn described(clients: &Clients<'_>, target: &Target) -> TableRead {
     let snapshot = TableSnapshot {
         name: table.name.clone(),
         region: table.region.clone(),
+        // Also where it can't be described: tables of one name are told apart.
+        arn: table.account.is_some().then(|| target.ask.clone()),
         endpoint: table.endpoint.clone(),
         ..TableSnapshot::default()
     };
@@ -116,7 +169,8 @@ async fn described(clients: &Clients<'_>, target: &Target) -> TableRead {
     };
     match describe(clients, &client, &read.ask).await {
         Ok((arn, facts)) => {
-            (read.snapshot.arn, read.snapshot.exists) = (arn, Read::Known(facts));
+            read.snapshot.arn = arn.or(read.snapshot.arn);
+            read.snapshot.exists = Read::Known(facts);
             read.client = Some(client);
         }
         Err(failure) => {

@@ -159,7 +159,8 @@ impl<'a> Case<'a> {
         let bucket = world.bucket(index);
         let states = world.states_at(at);
         let (mode, mode_unknown) = mode_of(world, &states);
-        let named: BTreeSet<usize> = states.iter().filter_map(|(state, _)| world.table_of(state)).collect();
+        let named: BTreeSet<usize> =
+            states.iter().flat_map(|(state, _)| world.tables_of(state)).copied().collect();
         let lock_id = format!("{bucket_name}/{path}");
         let mut items = world.items_at(&lock_id, at);
         items.retain(|found| of_digest(found.item).is_none());
@@ -275,7 +276,8 @@ fn free_table<'a>(
     tables: &[&TableSnapshot],
     lock_id: &str,
 ) -> Side<'a> {
-    let all_read = states.iter().all(|(state, _)| state.table.is_none() || world.table_of(state).is_some());
+    let all_read =
+        states.iter().all(|(state, _)| state.table.is_none() || !world.tables_of(state).is_empty());
     let free = |table: &&TableSnapshot| {
         (table.complete || table.exists == Read::Absent) && table.item(lock_id).is_none()
     };

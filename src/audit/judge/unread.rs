@@ -59,14 +59,12 @@ fn tables(world: &World<'_>, told: &dyn Fn(&str) -> bool) -> Vec<Unread> {
     let by_hand = world.expected.named.tables.iter().map(|name| TableRef::of(name, &Access::default()));
     let by_hand =
         by_hand.filter(|table| !world.snapshot.tables.iter().any(|found| super::world::may_be(found, table)));
-    let named = world.tables_named().filter(|(_, index)| index.is_none()).map(|(table, _)| table.clone());
-    for table in named.chain(by_hand) {
+    for table in world.tables_absent().cloned().chain(by_hand) {
         let resource = dynamodb(&table.name, table.region.as_deref());
-        let arn = world
-            .snapshot
-            .unread
-            .iter()
-            .any(|entry| entry.resource.ends_with(&format!(":table/{}", table.name)));
+        let arn = world.snapshot.unread.iter().any(|entry| {
+            let told = TableRef::of(&entry.resource, &Access::default());
+            entry.hides_locks && told.account.is_some() && may_be_one(&told, &table)
+        });
         if !told(&resource) && !arn {
             unread.push(entry(resource, "Scan", "the snapshot does not hold this table"));
         }
@@ -80,6 +78,13 @@ fn tables(world: &World<'_>, told: &dyn Fn(&str) -> bool) -> Vec<Unread> {
         }
     }
     unread
+}
+
+/// Whether two ways to say a table do not speak of different ones.
+fn may_be_one(a: &TableRef, b: &TableRef) -> bool {
+    let differs =
+        |a: &Option<String>, b: &Option<String>| a.as_ref().zip(b.as_ref()).is_some_and(|(a, b)| a != b);
+    a.name == b.name && !differs(&a.region, &b.region) && !differs(&a.account, &b.account)
 }
 
 fn entry(resource: String, operation: &str, reason: impl Into<String>) -> Unread {

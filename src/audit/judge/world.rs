@@ -40,7 +40,8 @@ pub(super) struct World<'a> {
     names: HashSet<&'a str>,
     /// By bucket name and endpoint, as backends say them.
     buckets: BTreeMap<(&'a str, Option<&'a str>), Option<usize>>,
-    tables: BTreeMap<TableRef, Option<usize>>,
+    /// By what backends say: the tables that it may mean, almost always one.
+    tables: BTreeMap<TableRef, Vec<usize>>,
     items: HashMap<&'a str, Vec<Found<'a>>>,
     /// Indices of tables that anything in the repositories uses.
     mentioned: HashSet<usize>,
@@ -117,8 +118,15 @@ impl<'a> World<'a> {
                 .filter(|(_, table)| may_be(table, &wanted))
                 .collect();
             let own = endpoint(wanted.endpoint.as_deref());
-            let exact = fitting.iter().find(|(_, table)| endpoint(table.endpoint.as_deref()) == own);
-            let found = exact.or(fitting.first().filter(|_| fitting.len() == 1)).map(|(index, _)| *index);
+            let at = |exact: bool| {
+                let fitting =
+                    fitting.iter().filter(|(_, table)| !exact || endpoint(table.endpoint.as_deref()) == own);
+                fitting.map(|(index, _)| *index).collect::<Vec<usize>>()
+            };
+            let mut found = at(true);
+            if found.is_empty() && fitting.len() == 1 {
+                found = at(false);
+            }
             self.tables.insert(wanted, found);
         }
         for name in &self.expected.tables_mentioned {
@@ -143,14 +151,25 @@ impl<'a> World<'a> {
         self.buckets.get(&key).copied().flatten()
     }
 
-    /// Which table of the snapshot this state's backend names; none when it names none or it was not read.
+    /// Which table of the snapshot this state's backend names; none when it names none, it was not read, or a name
+    /// without region or account fits several.
     pub(super) fn table_of(&self, state: &ExpectedState) -> Option<usize> {
-        self.tables.get(&state.table_ref()?).copied().flatten()
+        match self.tables_of(state) {
+            [only] => Some(*only),
+            _ => None,
+        }
     }
 
-    /// Tables that backends name and which of the snapshot's they are.
-    pub(super) fn tables_named(&self) -> impl Iterator<Item = (&TableRef, Option<usize>)> {
-        self.tables.iter().map(|(table, index)| (table, *index))
+    /// Every table of the snapshot that this state's backend may mean: what it does not say does not tell tables of
+    /// one name apart.
+    pub(super) fn tables_of(&self, state: &ExpectedState) -> &[usize] {
+        let found = state.table_ref().and_then(|table| self.tables.get(&table));
+        found.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Tables that backends name and the snapshot does not hold.
+    pub(super) fn tables_absent(&self) -> impl Iterator<Item = &TableRef> {
+        self.tables.iter().filter(|(_, found)| found.is_empty()).map(|(table, _)| table)
     }
 
     /// A bucket of the snapshot.
@@ -186,7 +205,7 @@ impl<'a> World<'a> {
             [only] => Some(*only),
             [first, ..] => {
                 let states = self.index.at(name, path);
-                let by_table = states.iter().find(|(state, _)| self.table_of(state) == Some(table));
+                let by_table = states.iter().find(|(state, _)| self.tables_of(state).contains(&table));
                 by_table.and_then(|(state, _)| self.bucket_of(state)).or(Some(*first))
             }
         }

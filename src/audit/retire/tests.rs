@@ -147,6 +147,57 @@ fn whatever_speaks_against_it_says_so() {
 }
 
 #[test]
+fn tables_of_one_name_in_two_regions_are_two() {
+    let arn = |region: &str| format!("arn:aws:dynamodb:{region}:111122223333:table/locks");
+    let uses = |table: &str, region: Knowable<String>| {
+        let mut root = root(Knowable::Known(table.into()), LockMode::Dual);
+        root.backends[0].region = region;
+        Inventory { roots: vec![root], ..Inventory::default() }
+    };
+    let known = |text: &str| Knowable::Known(text.to_owned());
+    let says_it_is_used = |inventory: &Inventory| {
+        let found = TableSnapshot { arn: Some(arn("eu-west-1")), ..quiet() };
+        let judged = judge(inventory, found);
+        says(&judged, Side::Against).iter().any(|reason| reason.contains("envs/prod locks with it"))
+    };
+    assert!(says_it_is_used(&uses("locks", known("eu-west-1"))));
+    assert!(says_it_is_used(&uses("locks", Knowable::Absent)), "an unknown region tells nothing apart");
+    assert!(says_it_is_used(&uses(&arn("eu-west-1"), known("us-east-1"))), "the ARN's region counts");
+    assert!(!says_it_is_used(&uses("locks", known("us-east-1"))));
+    assert!(!says_it_is_used(&uses(&arn("us-east-1"), known("eu-west-1"))));
+    assert!(!says_it_is_used(&uses("arn:aws:dynamodb:eu-west-1:444455556666:table/locks", Knowable::Absent)));
+
+    // A bare name takes its region from what was read, and is open where several were.
+    let bare = TableRef::of("locks", &Access::default());
+    let elsewhere = TableSnapshot { region: Some("us-east-1".into()), ..quiet() };
+    let one = Snapshot { taken_at: NOW, tables: vec![elsewhere.clone()], ..Snapshot::default() };
+    let ready = retire(&bare, Some(&migrated()), &one);
+    assert_eq!(ready.verdict, Verdict::Ready, "{ready:?}");
+    assert_eq!(ready.commands[1], "aws dynamodb delete-table --region us-east-1 --table-name locks");
+    let two = Snapshot { tables: vec![quiet(), elsewhere], ..one };
+    let open = retire(&bare, Some(&migrated()), &two);
+    assert_eq!(open.verdict, Verdict::CantTell);
+    assert!(says(&open, Side::Missing).iter().any(|reason| reason.contains("several tables")), "{open:?}");
+}
+
+#[test]
+fn a_lock_that_is_held_was_written_whatever_cloudwatch_says() {
+    let mut held = quiet();
+    held.items.push(TableItem {
+        lock_id: "b/k".into(),
+        body: Some(LockBody::read(br#"{"ID":"1","Who":"ci@x","Path":"b/k"}"#)),
+        digest: None,
+        settled: Settled::Same,
+    });
+    for writes in [Read::Known(vec![(NOW, 0.0)]), Read::Absent] {
+        let judged = judge(&migrated(), TableSnapshot { writes_per_day: writes, ..held.clone() });
+        let speaks_for = says(&judged, Side::For);
+        assert_eq!(speaks_for.len(), 2, "{speaks_for:?}");
+        assert!(!speaks_for.iter().any(|reason| reason.contains("wrote") || reason.contains("write")));
+    }
+}
+
+#[test]
 fn what_is_missing_is_never_ready() {
     let missing = |retirement: Retirement, text: &str| {
         assert_eq!(retirement.verdict, Verdict::CantTell, "{text}");

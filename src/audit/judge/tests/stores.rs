@@ -220,3 +220,63 @@ fn a_table_that_nobody_names() {
     assert_says("named in another region", &elsewhere, &[("table-unreferenced", Low)]);
     assert_says("no repository", &free().with(|scene| scene.expected = Default::default()), &[]);
 }
+
+#[test]
+fn tables_of_one_name_are_told_apart() {
+    let arn = |region: &str| format!("arn:aws:dynamodb:{region}:123456789012:table/t");
+    let twins = |change: &dyn Fn(&mut Scene)| {
+        Scene::of(Dual).with(|scene| {
+            let mut twin = scene.table().clone();
+            scene.table().arn = Some(arn("eu-west-1"));
+            (twin.region, twin.arn) = (Some("us-east-1".into()), Some(arn("us-east-1")));
+            twin.items.clear();
+            scene.snapshot.tables.push(twin);
+            change(scene);
+        })
+    };
+    // The second one's lock, the backend's own table in the other region.
+    let foreign = twins(&|scene| scene.snapshot.tables[1].items.push(lock("1", 60).item()));
+    let held = foreign.report().locks.dynamodb.unwrap();
+    assert_eq!(held.id.as_deref(), Some("1"));
+    assert!(foreign.judge().unread.is_empty());
+    assert!(foreign.says().iter().any(|(rule, _)| rule == "lock-in-other-table"), "{:?}", foreign.says());
+
+    // A saved snapshot without a repository: the lock of either table is one.
+    let by_hand = |scene: &mut Scene| {
+        scene.expected = crate::audit::expected::Expected::default();
+        scene.expected.named.tables = vec![arn("eu-west-1"), arn("us-east-1")];
+    };
+    for index in [0, 1] {
+        let scene = twins(&|scene| {
+            by_hand(scene);
+            scene.snapshot.tables[index].items.push(lock("1", 60).item());
+            scene.snapshot.sort();
+        });
+        assert!(scene.report().locks.dynamodb.is_some(), "{index}");
+        assert!(scene.judge().unread.is_empty(), "{:?}", scene.judge().unread);
+    }
+
+    // One is missing from the snapshot, and what is said of the other says nothing of it.
+    let lost = twins(&|scene| {
+        by_hand(scene);
+        scene.snapshot.tables.pop();
+        scene.snapshot.unread.push(crate::audit::snapshot::Unread {
+            resource: arn("eu-west-1"),
+            operation: "Scan".into(),
+            reason: "AccessDenied".into(),
+            missing_action: None,
+            hides_locks: true,
+        });
+    });
+    let unread = lost.judge().unread;
+    assert!(unread.iter().any(|entry| entry.resource == "dynamodb://us-east-1/t"), "{unread:?}");
+
+    // A backend without a region may mean either: only both together tell that it is free.
+    let either = twins(&|scene| scene.expected.states[0].access.region = None);
+    assert!(either.judge().unread.is_empty());
+    let half = twins(&|scene| {
+        scene.expected.states[0].access.region = None;
+        scene.snapshot.tables[1].complete = false;
+    });
+    assert!(!half.judge().unread.is_empty());
+}
