@@ -226,6 +226,9 @@ struct LocksJson {
 struct LockJson {
     id: Option<String>,
     table: Option<String>,
+    /// A name says neither region nor account.
+    #[serde(default)]
+    table_arn: Option<String>,
 }
 
 /// The locks of an audit's findings. What the audit says of them is not believed: each is read and judged again.
@@ -257,8 +260,9 @@ fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<V
             .map(|(state, _)| state.clone())
             .collect();
         let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
+        let table_of = |lock: &&LockJson| lock.table_arn.clone().or_else(|| lock.table.clone());
         let named =
-            sides.iter().flatten().find_map(|lock| lock.table.clone()).or_else(|| args.choice.table.clone());
+            sides.iter().flatten().find_map(|lock| table_of(lock)).or_else(|| args.choice.table.clone());
         let table = match named {
             Some(name) => Some(TableRef::of(&name, &access)),
             None => table(&args.choice, args.only == Some(super::Only::S3), &state, &found)?,
