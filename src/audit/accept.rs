@@ -61,8 +61,11 @@ impl Baseline {
         let record =
             |lock: Option<EarlierLock>| lock.map(|lock| LockRecord { id: lock.id, ..LockRecord::default() });
         let print = |found: EarlierFinding| {
-            let locks =
-                found.locks.map(|locks| Locks { s3: record(locks.s3), dynamodb: record(locks.dynamodb) });
+            let locks = found.locks.map(|locks| Locks {
+                s3: record(locks.s3),
+                dynamodb: record(locks.dynamodb),
+                ..Locks::default()
+            });
             AuditFinding { rule: found.rule, subject: found.subject, locks, ..blank() }.fingerprint()
         };
         Ok(Self(earlier.findings.into_iter().map(print).collect()))
@@ -143,13 +146,15 @@ mod tests {
 
     fn finding(rule: &str, severity: Severity, subject: &str, id: &str) -> AuditFinding {
         let record = LockRecord { id: Some(id.to_owned()), ..LockRecord::default() };
-        let locks = (!id.is_empty()).then_some(Locks { s3: Some(record), dynamodb: None });
+        let locks = (!id.is_empty()).then_some(Locks { s3: Some(record), ..Locks::default() });
         AuditFinding { rule: rule.into(), severity, subject: subject.into(), locks, ..blank() }
     }
 
     fn audit(findings: Vec<AuditFinding>) -> Audit {
         Audit {
             schema_version: 1,
+            window_seconds: 0,
+            stale_after_seconds: 0,
             generated_at: Moment::default(),
             states: Vec::new(),
             findings,

@@ -22,6 +22,10 @@ pub struct Audit {
     pub schema_version: u32,
     /// When the snapshot was taken, by the servers' clocks.
     pub generated_at: Moment,
+    /// How far back every state write had to lie inside an S3 lock, in seconds.
+    pub window_seconds: u64,
+    /// From what age on a lock counted as stale, in seconds.
+    pub stale_after_seconds: u64,
     /// States that matter: named by a repository or a table, locked, or written in the window. By bucket and path.
     pub states: Vec<StateReport>,
     /// What is wrong, most serious first.
@@ -70,8 +74,21 @@ pub struct StateReport {
 pub struct Locks {
     /// The `.tflock` object.
     pub s3: Option<LockRecord>,
+    /// Why it is not known whether there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s3_unknown: Option<String>,
     /// The lock item.
     pub dynamodb: Option<LockRecord>,
+    /// Why it is not known whether there is one. A state that has no table has no item: that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dynamodb_unknown: Option<String>,
+}
+
+impl Locks {
+    /// Whether a lock was seen in either store.
+    pub fn is_held(&self) -> bool {
+        self.s3.is_some() || self.dynamodb.is_some()
+    }
 }
 
 /// One lock as found in one store.
@@ -95,6 +112,8 @@ pub struct LockRecord {
     pub etag: Option<String>,
     /// The table that holds it (DynamoDB).
     pub table: Option<String>,
+    /// That table's ARN, where it is known: a name alone says neither region nor account.
+    pub table_arn: Option<String>,
 }
 
 /// What is known of a state's digest.

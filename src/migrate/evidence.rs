@@ -204,7 +204,8 @@ fn is_of(path: &str, key: &str) -> bool {
     })
 }
 
-/// Whether any store held a lock: `null`, `false`, and empty lists and objects are none.
+/// Whether any store held a lock: `null`, `false`, and empty lists and objects are none. Why a side is not known
+/// (`s3_unknown`) is no lock.
 fn is_held(locks: &serde_json::Value) -> bool {
     use serde_json::Value;
     let some = |value: &Value| match value {
@@ -214,7 +215,7 @@ fn is_held(locks: &serde_json::Value) -> bool {
         _ => true,
     };
     match locks {
-        Value::Object(stores) => stores.values().any(some),
+        Value::Object(stores) => stores.iter().any(|(name, lock)| !name.ends_with("_unknown") && some(lock)),
         other => some(other),
     }
 }
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn what_speaks_against_a_state() {
         let json = br#"{"generated_at":"x","schema_version":1,"states":[
-            {"bucket":"b","state_path":"k","mode":"dual","locks":{"s3":null,"dynamodb":null},"digest":{"a":1},
+            {"bucket":"b","state_path":"k","mode":"dual","locks":{"s3":null,"s3_unknown":"not read","dynamodb":null},"digest":{"a":1},
              "coverage":{"verdict":"proven"}},
             {"bucket":"b","state_path":"env:/x/w","locks":{"s3":{"id":"1"}},"coverage":{"verdict":"proven"}},
             {"bucket":"b","state_path":"v","locks":{},"coverage":{"verdict":"contradicted"}},

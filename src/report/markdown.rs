@@ -190,8 +190,12 @@ pub(super) fn code(text: &str) -> String {
 /// A value as a code span outside of tables: no markup, mention or link is read in it, and its fence is longer than
 /// any row of backticks in it.
 pub(super) fn span(text: &str) -> String {
-    let text = clip(text, VALUE);
-    let shown = visible(&text);
+    whole(&clip(text, VALUE))
+}
+
+/// [`span`] that is never shortened: for commands, which have to be copied whole.
+pub(super) fn whole(text: &str) -> String {
+    let shown = visible(text);
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest + 1);
     let pad =

@@ -54,8 +54,12 @@ pub(super) enum Side<'a> {
     Held(Held<'a>),
     /// None is there, and one would have been seen.
     Free,
-    /// Nothing can be said.
-    Unknown,
+    /// One was there, and was gone at the second look: the other side may not have been read at the same moment.
+    Gone,
+    /// This state has no such store.
+    NoStore,
+    /// Nothing can be said: why.
+    Unknown(&'static str),
 }
 
 /// A lock in one store.
@@ -76,13 +80,21 @@ impl<'a> Side<'a> {
     pub(super) fn held(&self) -> Option<&Held<'a>> {
         match self {
             Side::Held(held) => Some(held),
-            Side::Free | Side::Unknown => None,
+            Side::Free | Side::Gone | Side::NoStore | Side::Unknown(_) => None,
         }
     }
 
     /// Whether it is known that there is none.
     pub(super) fn is_free(&self) -> bool {
         matches!(self, Side::Free)
+    }
+
+    /// Why nothing can be said.
+    fn unknown(&self) -> Option<String> {
+        match self {
+            Side::Unknown(why) => Some((*why).to_owned()),
+            Side::Held(_) | Side::Free | Side::Gone | Side::NoStore => None,
+        }
     }
 }
 
@@ -95,6 +107,12 @@ impl<'a> Held<'a> {
     /// The ID, where it could be read.
     pub(super) fn id(&self) -> Option<&'a str> {
         self.lock().map(|lock| lock.id.as_str())
+    }
+
+    /// Whether both are one lock: they have the same ID, or lie in the same place.
+    pub(super) fn is_same(&self, other: &Held<'_>) -> bool {
+        let table = |held: &Held<'_>| held.table.map(std::ptr::from_ref::<TableSnapshot>);
+        table(self) == table(other) || self.id().is_some() && self.id() == other.id()
     }
 
     /// When the store took it in; only S3 tells.
@@ -148,6 +166,7 @@ impl<'a> Held<'a> {
             unreadable: self.unreadable(),
             etag: self.object.and_then(|object| object.etag.clone()),
             table: self.table.map(|table| table.name.clone()),
+            table_arn: self.table.and_then(|table| table.arn.clone()),
         }
     }
 }
@@ -225,7 +244,9 @@ impl<'a> Case<'a> {
     pub(super) fn locks(&self, now: Moment) -> Locks {
         Locks {
             s3: self.s3.held().map(|held| held.record(now)),
+            s3_unknown: self.s3.unknown(),
             dynamodb: self.dynamodb.held().map(|held| held.record(now)),
+            dynamodb_unknown: self.dynamodb.unknown(),
         }
     }
 
@@ -239,6 +260,30 @@ impl<'a> Case<'a> {
         held.age(self.now).is_some_and(|age| age > self.stale_after)
     }
 
+    /// Whether its document says that it is this state's lock. `unlock` goes by the ID of no other.
+    pub(super) fn is_own(&self, held: &Held<'_>) -> bool {
+        let own = held.lock().and_then(|lock| lock.path.strip_prefix(self.bucket_name)?.strip_prefix('/'));
+        own == Some(self.path)
+    }
+
+    /// How long ago S3 took in a lock that is stale by its own word, where that is shorter than the stale age: the
+    /// client's clock is behind, or the client waited for its turn (`-lock-timeout` keeps the document that it made
+    /// before). The run may well be alive. A lock that was copied with its bucket speaks of another state.
+    pub(super) fn taken_lately(&self, held: &Held<'_>) -> Option<Duration> {
+        let s3 = self.s3.held().filter(|s3| s3.is_same(held) && self.is_own(s3) && self.is_stale(held))?;
+        s3.stored().and_then(|at| self.now.since(at)).filter(|taken| *taken <= self.stale_after)
+    }
+
+    /// From what age on a lock is stale.
+    pub(super) fn stale_after(&self) -> Duration {
+        self.stale_after
+    }
+
+    /// When the snapshot was taken.
+    pub(super) fn now(&self) -> Moment {
+        self.now
+    }
+
     /// Whether somebody seems to be at work: any lock that is not stale.
     pub(super) fn is_busy(&self) -> bool {
         self.held().chain(&self.elsewhere).any(|held| !self.is_stale(held))
@@ -248,12 +293,12 @@ impl<'a> Case<'a> {
     pub(super) fn finding(&self, rule: &Rule, message: impl Into<String>) -> AuditFinding {
         let locks = self.locks(self.now);
         let finding = AuditFinding::new(rule, self.subject(), message);
-        AuditFinding { place: self.place(), locks: (locks != Locks::default()).then_some(locks), ..finding }
+        AuditFinding { place: self.place(), locks: locks.is_held().then_some(locks), ..finding }
     }
 }
 
 fn s3_side<'a>(bucket: Option<&'a BucketSnapshot>, path: &str) -> Side<'a> {
-    let Some(bucket) = bucket else { return Side::Unknown };
+    let Some(bucket) = bucket else { return Side::Unknown("its bucket was not read") };
     match bucket.lock(path) {
         Some(lock) if lock.settled != Settled::Gone => Side::Held(Held {
             object: Some(lock),
@@ -261,27 +306,39 @@ fn s3_side<'a>(bucket: Option<&'a BucketSnapshot>, path: &str) -> Side<'a> {
             body: Some(&lock.body),
             settled: lock.settled,
         }),
-        // It was there, and then it was not: the other side may not have been read at the same moment.
-        Some(_) => Side::Unknown,
+        Some(_) => Side::Gone,
         None if bucket.covers(&format!("{path}{LOCK_SUFFIX}")) => Side::Free,
-        None => Side::Unknown,
+        None if bucket.complete => Side::Unknown("it lies under none of the prefixes that were listed"),
+        None => Side::Unknown("the listing did not come to its end"),
     }
 }
 
-/// Whether no lock item lies on it for certain: every table that its backends name was scanned to the end. A lock that
-/// was gone at the second look leaves it open.
+/// The table's side where no lock item was seen. Free is only what was scanned to the end: every table that its
+/// backends name. Of a state that no repository names, every table that was read could hold the lock.
 fn free_table<'a>(
     world: &World<'a>,
     states: &[(&ExpectedState, &str)],
-    tables: &[&TableSnapshot],
+    named: &[&TableSnapshot],
     lock_id: &str,
 ) -> Side<'a> {
-    let all_read =
-        states.iter().all(|(state, _)| state.table.is_none() || !world.tables_of(state).is_empty());
-    let free = |table: &&TableSnapshot| {
-        (table.complete || table.exists == Read::Absent) && table.item(lock_id).is_none()
-    };
-    if !tables.is_empty() && all_read && tables.iter().all(free) { Side::Free } else { Side::Unknown }
+    let all: Vec<&TableSnapshot> = world.snapshot.tables.iter().collect();
+    let tables = if states.is_empty() { &all } else { named };
+    if states.iter().any(|(state, _)| state.mode == LockMode::Unknown && state.table.is_none()) {
+        return Side::Unknown("which table it has can't be told from the repository");
+    }
+    if !states.is_empty() && states.iter().all(|(state, _)| state.table.is_none()) {
+        return Side::NoStore;
+    }
+    if states.iter().any(|(state, _)| state.table.is_some() && world.tables_of(state).is_empty()) {
+        return Side::Unknown("its table was not read");
+    }
+    if tables.is_empty() {
+        return Side::Unknown("no table was read");
+    }
+    if tables.iter().any(|table| !table.complete && table.exists != Read::Absent) {
+        return Side::Unknown("the scan of the table did not come to its end");
+    }
+    if tables.iter().any(|table| table.item(lock_id).is_some()) { Side::Gone } else { Side::Free }
 }
 
 fn mode_of(world: &World<'_>, states: &[(&ExpectedState, &str)]) -> (LockMode, Option<String>) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::case::{Case, Held};
+use super::case::{Case, Held, Side};
 use super::commands;
 use crate::audit::outcome::AuditFinding;
 use crate::audit::snapshot::Settled;
@@ -41,9 +41,20 @@ pub(super) fn is_older(held: &Held<'_>, now: Moment, than: Duration) -> bool {
     held.age(now).is_some_and(|age| age >= than)
 }
 
-/// A finding about a lock, with the commands that release it and what they are to be used for.
-pub(super) fn releasable(case: &Case<'_>, rule: &Rule, message: String) -> AuditFinding {
-    let commands = commands::release(case);
+/// A finding about one lock, or with none about all that are on the state, with the commands that release it and what
+/// they are to be used for.
+pub(super) fn releasable(
+    case: &Case<'_>,
+    rule: &Rule,
+    message: String,
+    of: Option<&Held<'_>>,
+) -> AuditFinding {
+    let commands = commands::release(case, of);
+    if commands.is_empty() {
+        let help = "the client's clock is behind, or it waited for the lock for so long: the run is probably at work; \
+                    release nothing before you have seen that it is over";
+        return AuditFinding { help: Some(help.to_owned()), ..case.finding(rule, message) };
+    }
     let one_sided = case.mode == LockMode::Dual
         && (case.s3.held().is_none() || case.dynamodb.held().is_none() || ids_differ(case));
     let mut help =
@@ -58,6 +69,10 @@ pub(super) fn releasable(case: &Case<'_>, rule: &Rule, message: String) -> Audit
     let choices = case.states.first().map(|(state, _)| state.backend_config.as_slice()).unwrap_or_default();
     if terraform && !choices.is_empty() {
         help.push_str(&format!("; the directory must be initialised with {} for it", choices.join(", ")));
+    }
+    // `unlock` never guesses a table.
+    if case.states.is_empty() && matches!(case.dynamodb, Side::Unknown(_)) {
+        help.push_str("; say which lock table it has with --table, or --no-table");
     }
     AuditFinding { help: Some(help), commands, ..case.finding(rule, message) }
 }

@@ -25,33 +25,23 @@ pub(super) fn judge(world: &World<'_>, case: &Case<'_>, findings: &mut Vec<Audit
     findings.extend(from_the_future(world, case));
 }
 
-/// In which stores it lies: `in S3 and in table X`.
-fn stores(case: &Case<'_>) -> String {
-    let stores: Vec<String> = case.held().map(|held| format!("in {}", held.store())).collect();
-    stores.join(" and ")
-}
-
 fn stale(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
     let oldest = case.held().filter(|held| case.is_stale(held)).max_by_key(|held| held.age(world.now))?;
-    let both = case.s3.held().is_some() && case.dynamodb.held().is_some();
-    let only = match (both, case.s3.is_free() || case.dynamodb.is_free()) {
-        (false, true) => " alone",
-        _ => "",
-    };
-    let message = format!("locked{} by {}, {}{only}", since(oldest, world.now), owner(oldest), stores(case));
-    let mut finding = releasable(case, &rules::LOCK_STALE, message);
+    // The other store may hold somebody else's lock, and a young one.
+    let stores: Vec<String> = case
+        .held()
+        .filter(|held| held.is_same(oldest) && case.is_stale(held))
+        .map(|held| format!("in {}", held.store()))
+        .collect();
+    let alone = !case.states.is_empty() && (case.s3.is_free() || case.dynamodb.is_free());
+    let alone = if alone { " alone" } else { "" };
+    let message =
+        format!("locked{} by {}, {}{alone}", since(oldest, world.now), owner(oldest), stores.join(" and "));
+    let mut finding = releasable(case, &rules::LOCK_STALE, message, Some(oldest));
     finding.consequence = Some(blocks(case));
-    // The client's clock is behind, or the client waited for its turn (`-lock-timeout` keeps the document that it made
-    // before): the run may well be alive.
-    let taken = case.s3.held().and_then(Held::stored).and_then(|at| world.now.since(at));
-    if let Some(taken) = taken.filter(|taken| *taken <= world.options.stale_after) {
+    if let Some(taken) = case.taken_lately(oldest) {
         finding.severity = Severity::Medium;
         finding.message.push_str(&format!("; but S3 took the lock in only {} ago", in_words(taken)));
-        finding.help = Some(
-            "the client's clock is behind, or it waited for the lock for so long: the run is probably at work; release \
-             nothing before you have seen that it is over"
-                .to_owned(),
-        );
     }
     Some(finding)
 }
@@ -61,7 +51,7 @@ fn unreadable(world: &World<'_>, case: &Case<'_>, held: &Held<'_>) -> Option<Aud
     let store = held.store();
     let message = format!("the lock in {store}{} can't be read: {why}", since(held, world.now));
     let mut finding = case.finding(&rules::LOCK_UNREADABLE, message);
-    finding.commands = commands::release(case);
+    finding.commands = commands::release(case, Some(held));
     if let Some(LockBody::Unread { .. }) = held.body {
         // A healthy lock that this auditor may not read looks the same, until it is old.
         if !case.is_stale(held) {
@@ -106,7 +96,7 @@ fn two_at_once(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
     );
     if certain && alive && who(s3) != who(item) {
         let message = format!("two runs hold it at once: {says}");
-        let mut finding = releasable(case, &rules::TWO_WRITERS, message);
+        let mut finding = releasable(case, &rules::TWO_WRITERS, message, None);
         finding.help = Some(
             "stop both runs, look which of the two wrote last (the state's versions), and reconcile before anybody \
              applies again; then bring both clients to the same lock mode"
@@ -115,8 +105,11 @@ fn two_at_once(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
         finding.consequence = Some("the one that writes last undoes what the other wrote".to_owned());
         return Some(finding);
     }
-    let mut finding =
-        releasable(case, &rules::LOCK_IDS_DIFFER, format!("the two stores hold different locks: {says}"));
+    // Where one was left behind, the other is not to be touched.
+    let left = [s3, item].into_iter().find(|held| case.is_stale(held));
+    let left = left.filter(|_| case.is_stale(s3) != case.is_stale(item));
+    let message = format!("the two stores hold different locks: {says}");
+    let mut finding = releasable(case, &rules::LOCK_IDS_DIFFER, message, left);
     finding.consequence = Some(
         "clients that look at one store alone don't exclude each other; `force-unlock` with either ID exits with 1"
             .to_owned(),
@@ -130,16 +123,15 @@ fn two_at_once(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
 }
 
 fn path_mismatch(case: &Case<'_>) -> Option<AuditFinding> {
-    let own = format!("{}/{}", case.bucket_name, case.path);
     let other =
-        case.held().find_map(|held| held.lock().filter(|lock| lock.path != own).map(|lock| (held, lock)));
+        case.held().find_map(|held| held.lock().filter(|_| !case.is_own(held)).map(|lock| (held, lock)));
     let (held, lock) = other?;
     let says = match lock.path.as_str() {
         "" => "says of no state that it is its lock".to_owned(),
         path => format!("says that it is the lock of `{path}`"),
     };
     let message = format!("the lock in {} {says}", held.store());
-    let mut finding = releasable(case, &rules::LOCK_PATH_MISMATCH, message);
+    let mut finding = releasable(case, &rules::LOCK_PATH_MISMATCH, message, Some(held));
     finding.help = Some(
         "a copied or restored bucket brings its locks along: if nobody works here, delete it".to_owned(),
     );
@@ -154,7 +146,7 @@ fn without_state(case: &Case<'_>) -> Option<AuditFinding> {
     let stale = case.held().any(|held| case.is_stale(held));
     let message =
         "it is locked, and there is no such state: a first apply, or a deleted workspace".to_owned();
-    let finding = releasable(case, &rules::LOCK_WITHOUT_STATE, message);
+    let finding = releasable(case, &rules::LOCK_WITHOUT_STATE, message, None);
     let severity = if stale { Severity::Low } else { Severity::Info };
     Some(AuditFinding { severity, ..finding })
 }
@@ -173,7 +165,7 @@ fn unknown_state(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
             "{n} backends can't be placed: it may be one of these; else find the repository that runs it"
         ),
     });
-    finding.commands = commands::release(case);
+    finding.commands = commands::release(case, None);
     Some(finding)
 }
 
@@ -185,14 +177,17 @@ fn after_last_write(case: &Case<'_>) -> Option<AuditFinding> {
         // S3's own clock is the better one: it is the one that dates the state.
         let taken = held.stored().or(held.lock().and_then(LockInfo::created_at));
         // S3 dates states in whole seconds.
-        case.is_stale(held) && !plan && taken.is_some_and(|taken| taken.seconds() > written.seconds())
+        case.is_stale(held)
+            && case.taken_lately(held).is_none()
+            && !plan
+            && taken.is_some_and(|taken| taken.seconds() > written.seconds())
     };
     let held = case.held().find(lost)?;
     let message = format!(
         "{} took the lock after the state's last write ({written}) and wrote nothing since: its changes may be missing",
         owner(held)
     );
-    let mut finding = releasable(case, &rules::LOCK_AFTER_LAST_WRITE, message);
+    let mut finding = releasable(case, &rules::LOCK_AFTER_LAST_WRITE, message, Some(held));
     finding.help = Some(
         "before you release it: look for an `errored.tfstate` where it ran, and import what it made"
             .to_owned(),

@@ -48,7 +48,7 @@ fn split(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
         owner(held),
         since(held, world.now)
     );
-    let mut finding = releasable(case, rule, message);
+    let mut finding = releasable(case, rule, message, Some(held));
     if !case.is_stale(held) || !certain {
         finding.severity = Severity::Medium;
     }
@@ -76,7 +76,7 @@ fn unexpected(world: &World<'_>, case: &Case<'_>, held: &Held<'_>, rule: &Rule) 
         held.store(),
         since(held, world.now)
     );
-    let mut finding = releasable(case, rule, message);
+    let mut finding = releasable(case, rule, message, Some(held));
     if ids_agree(case) {
         // Whoever takes both locks and whoever takes one of them exclude each other.
         finding.severity = Severity::Medium;
@@ -108,7 +108,7 @@ fn other_table(world: &World<'_>, case: &Case<'_>) -> Option<AuditFinding> {
         stray.store(),
         since(stray, world.now)
     );
-    let mut finding = releasable(case, &rules::LOCK_IN_OTHER_TABLE, message);
+    let mut finding = releasable(case, &rules::LOCK_IN_OTHER_TABLE, message, Some(stray));
     if case.tables.is_empty() {
         let other = case.dynamodb.held().map(Held::store).unwrap_or_default();
         finding.message = format!("it is locked in two tables: {} and {other}", stray.store());

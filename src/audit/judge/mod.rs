@@ -71,6 +71,8 @@ pub fn judge(snapshot: &Snapshot, expected: &Expected, options: &JudgeOptions) -
     let mut audit = Audit {
         schema_version: SCHEMA_VERSION,
         generated_at: snapshot.taken_at,
+        window_seconds: options.window.as_secs(),
+        stale_after_seconds: options.stale_after.as_secs(),
         states,
         findings,
         unread: unread::all(&world),

@@ -9,7 +9,7 @@ use crate::audit::outcome::{AuditFinding, LockRecord, StateReport};
 use crate::report::csv::guarded;
 
 /// The first row.
-const HEADER: [&str; 35] = [
+const HEADER: [&str; 38] = [
     "subject",
     "mode",
     "roots",
@@ -24,6 +24,7 @@ const HEADER: [&str; 35] = [
     "s3_created",
     "s3_age_seconds",
     "s3_unreadable",
+    "s3_unknown",
     "dynamodb_lock",
     "dynamodb_id",
     "dynamodb_who",
@@ -32,7 +33,9 @@ const HEADER: [&str; 35] = [
     "dynamodb_created",
     "dynamodb_age_seconds",
     "dynamodb_unreadable",
+    "dynamodb_unknown",
     "dynamodb_table",
+    "dynamodb_table_arn",
     "digest",
     "digest_reason",
     "coverage",
@@ -48,7 +51,7 @@ const HEADER: [&str; 35] = [
 ];
 
 /// Columns that say something about a state.
-const STATE: usize = 30;
+const STATE: usize = 33;
 
 /// The report as CSV (RFC 4180, line breaks `\n`). What is absent or not known is empty.
 ///
@@ -112,10 +115,11 @@ fn of_state(state: &StateReport) -> Vec<String> {
         state.exists.map(|exists| exists.to_string()).unwrap_or_default(),
         state.last_written.map(|at| at.to_string()).unwrap_or_default(),
     ];
-    row.extend(of_lock(state.locks.s3.as_ref()));
-    row.extend(of_lock(state.locks.dynamodb.as_ref()));
+    row.extend(of_lock(state.locks.s3.as_ref(), state.locks.s3_unknown.as_deref()));
+    row.extend(of_lock(state.locks.dynamodb.as_ref(), state.locks.dynamodb_unknown.as_deref()));
     row.extend([
         state.locks.dynamodb.as_ref().and_then(|lock| lock.table.clone()).unwrap_or_default(),
+        state.locks.dynamodb.as_ref().and_then(|lock| lock.table_arn.clone()).unwrap_or_default(),
         state.digest.verdict.clone(),
         state.digest.reason.clone().unwrap_or_default(),
         coverage.verdict.clone(),
@@ -128,18 +132,14 @@ fn of_state(state: &StateReport) -> Vec<String> {
     row
 }
 
-fn of_lock(lock: Option<&LockRecord>) -> [String; 8] {
+/// `unknown`: why nobody can say whether there is one. Then the first column is empty, not `false`.
+fn of_lock(lock: Option<&LockRecord>, unknown: Option<&str>) -> [String; 9] {
     let Some(lock) = lock else {
-        return [
-            "false".to_owned(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-        ];
+        let mut row: [String; 9] = Default::default();
+        let [held, .., why] = &mut row;
+        *held = unknown.map_or("false", |_| "").to_owned();
+        *why = unknown.unwrap_or_default().to_owned();
+        return row;
     };
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     [
@@ -151,6 +151,7 @@ fn of_lock(lock: Option<&LockRecord>) -> [String; 8] {
         lock.created.map(|at| at.to_string()).unwrap_or_default(),
         lock.age_seconds.map(|age| age.to_string()).unwrap_or_default(),
         text(&lock.unreadable),
+        String::new(),
     ]
 }
 
@@ -204,7 +205,15 @@ mod tests {
             assert_eq!(network[column], value, "{column}");
         }
         assert_eq!(rows[1]["exists"], "");
-        assert_eq!(rows[3]["s3_lock"], "false");
+        assert_eq!(rows[1]["s3_lock"], "false");
+        assert_eq!(
+            (rows[3]["s3_lock"].as_str(), rows[3]["s3_unknown"].as_str()),
+            ("", "the listing did not come to its end")
+        );
+        assert_eq!(
+            (rows[3]["dynamodb_lock"].as_str(), rows[3]["dynamodb_table"].as_str()),
+            ("true", "acme-locks")
+        );
         assert_eq!(rows[4]["unread"], "Scan: AccessDenied: not authorized (lacks dynamodb:Scan)");
         assert_eq!(
             (rows[5]["accepted"].as_str(), rows[5]["findings"].as_str()),

@@ -34,6 +34,8 @@ struct SummaryJson<'a> {
     digests: BTreeMap<&'a str, usize>,
     /// Locks held now, by store.
     locks: BTreeMap<&'static str, usize>,
+    /// States of which it is not known whether they are locked, by store.
+    locks_unknown: BTreeMap<&'static str, usize>,
     /// Findings that nobody accepted, by severity; every severity is present.
     findings: BTreeMap<&'static str, usize>,
     /// Findings that were accepted with a reason.
@@ -61,6 +63,10 @@ pub fn render(report: &AuditReport<'_>) -> Result<String, serde_json::Error> {
                 ("s3", states.iter().filter(|state| state.locks.s3.is_some()).count()),
                 ("dynamodb", states.iter().filter(|state| state.locks.dynamodb.is_some()).count()),
             ]),
+            locks_unknown: {
+                let [s3, dynamodb] = summary::unknown(report);
+                BTreeMap::from([("s3", s3), ("dynamodb", dynamodb)])
+            },
             findings: SEVERITIES
                 .into_iter()
                 .map(|severity| (severity.as_str(), report.of(severity).count()))
@@ -123,7 +129,18 @@ mod tests {
         let names: Vec<&str> = document.as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(
             names,
-            ["schema_version", "generated_at", "states", "findings", "unread", "probes", "stats", "summary"]
+            [
+                "schema_version",
+                "generated_at",
+                "window_seconds",
+                "stale_after_seconds",
+                "states",
+                "findings",
+                "unread",
+                "probes",
+                "stats",
+                "summary"
+            ]
         );
         let dns = &document["states"][0];
         assert_eq!(
@@ -135,6 +152,15 @@ mod tests {
         let lost = &document["states"][1];
         assert_eq!((&lost["mode"], &lost["exists"]), (&json!("unknown"), &Value::Null));
         assert_eq!(lost["mode_unknown"], json!("no repository names it"));
+        assert_eq!(document["window_seconds"], json!(1_209_600));
+        assert_eq!(document["stale_after_seconds"], json!(7_200));
+        // Null alone is "none"; with a reason beside it, it is "not known".
+        assert_eq!(
+            document["states"][3]["locks"]["s3_unknown"],
+            json!("the listing did not come to its end")
+        );
+        assert_eq!(document["states"][3]["locks"]["s3"], Value::Null);
+        assert_eq!(dns["locks"].get("s3_unknown"), None);
         assert_eq!(document["unread"][0]["missing_action"], json!("dynamodb:Scan"));
         assert_eq!(document["findings"][5]["ignored"], json!("a scratch bucket"));
         assert_eq!(
@@ -144,6 +170,7 @@ mod tests {
                 "coverage": { "contradicted": 1, "no-writes-seen": 1, "not-provable": 1, "proven": 1 },
                 "digests": { "matches": 2, "none": 1, "stale": 1 },
                 "locks": { "dynamodb": 3, "s3": 2 },
+                "locks_unknown": { "dynamodb": 0, "s3": 1 },
                 "findings": { "critical": 1, "high": 2, "info": 0, "low": 0, "medium": 2 },
                 "ignored": 1, "unread": 2, "unread_hides_locks": 1
             })

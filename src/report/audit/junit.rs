@@ -129,7 +129,7 @@ mod tests {
         let out = render(&AuditReport { audit: &audit, stats: false }, &|_| true);
         assert_eq!(sample::raw_control(&out), None);
         assert!(!out.contains('\u{fffe}') && !out.contains("<b>") && !out.contains("]]>"), "{out}");
-        assert_eq!(out.matches("<testcase ").count(), 5);
+        assert_eq!(out.matches("<testcase ").count(), 6);
         assert_eq!(out.matches("<failure ").count(), 2);
     }
 }

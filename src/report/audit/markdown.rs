@@ -5,7 +5,7 @@ use super::subjects::{Subject, groups, subjects};
 use super::wording::side_by_side;
 use super::{AuditReport, summary};
 use crate::audit::outcome::AuditFinding;
-use crate::report::markdown::{code, plain, span};
+use crate::report::markdown::{code, plain, whole};
 use crate::report::totals::SEVERITIES;
 
 /// GitHub takes 65,536 characters. The rest is room for the lines that say what was left out.
@@ -78,7 +78,7 @@ fn findings(report: &AuditReport<'_>) -> Vec<String> {
                 plain(&finding.message)
             );
             out.push_str(&advice(finding, "  "));
-            out.push_str(&lines(finding.commands.iter().map(|command| span(command))));
+            out.push_str(&lines(finding.commands.iter().map(|command| whole(command))));
             out.push_str(&lines(
                 finding.place.iter().map(|place| format!("configured in {}", code(&place.to_string()))),
             ));
@@ -103,7 +103,7 @@ fn subject(subject: &Subject<'_>) -> String {
         out.push_str(&format!("  - {} {rule}: {}\n", finding.severity.as_str(), plain(&finding.message)));
         out.push_str(&advice(finding, "    "));
     }
-    out.push_str(&lines(subject.commands().into_iter().map(span)));
+    out.push_str(&lines(subject.commands().into_iter().map(whole)));
     out.push_str(&lines(subject.places().iter().map(|place| format!("configured in {}", code(place)))));
     out
 }
@@ -172,6 +172,16 @@ mod tests {
                 assert!(!text.contains(markup), "{markup} in {text}");
             }
         }
+    }
+
+    #[test]
+    fn commands_are_never_shortened() {
+        let mut audit = sample::audit();
+        let long = format!("aws dynamodb delete-item --key '{}'", "k".repeat(3_000));
+        audit.findings[1].commands = vec![long.clone()];
+        audit.findings[4].commands = vec![long.clone()];
+        let out = render(&AuditReport { audit: &audit, stats: false });
+        assert_eq!(out.matches(&format!("  - `{long}`\n")).count(), 2, "{out}");
     }
 
     #[test]

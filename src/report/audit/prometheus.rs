@@ -22,12 +22,21 @@ pub fn render(report: &AuditReport<'_>) -> String {
     let now = audit.generated_at.seconds();
 
     let mut locks: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    let mut unknown: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     let mut ages = Vec::new();
     for state in &audit.states {
-        for (store, record) in [("dynamodb", &state.locks.dynamodb), ("s3", &state.locks.s3)] {
-            let held = locks.entry((&state.bucket, store)).or_default();
-            *held += i64::from(record.is_some());
-            let age = |record: &LockRecord| record.age_seconds;
+        let stores = [
+            ("dynamodb", &state.locks.dynamodb, &state.locks.dynamodb_unknown),
+            ("s3", &state.locks.s3, &state.locks.s3_unknown),
+        ];
+        for (store, record, why) in stores {
+            // Zero locks is said of a store only where somebody looked.
+            if why.is_none() {
+                *locks.entry((&state.bucket, store)).or_default() += i64::from(record.is_some());
+            }
+            *unknown.entry((&state.bucket, store)).or_default() += i64::from(why.is_some());
+            // A clock that runs ahead makes no lock younger than new.
+            let age = |record: &LockRecord| record.age_seconds.map(|age| age.max(0));
             if let Some(age) = record.as_ref().and_then(age) {
                 let names =
                     [("bucket", state.bucket.as_str()), ("state", &state.state_path), ("store", store)];
@@ -52,11 +61,13 @@ pub fn render(report: &AuditReport<'_>) -> String {
     let mut metrics = vec![
         Metric {
             name: "lockshift_locks",
-            help: "Locks that are held now.",
-            samples: locks
-                .into_iter()
-                .map(|((bucket, store), n)| (labels(&[("bucket", bucket), ("store", store)]), n))
-                .collect(),
+            help: "Locks that are held now; left out where no state's side was read.",
+            samples: by_store(locks),
+        },
+        Metric {
+            name: "lockshift_locks_unknown",
+            help: "States of which it is not known whether they are locked.",
+            samples: by_store(unknown),
         },
         Metric {
             name: "lockshift_lock_age_seconds",
@@ -130,6 +141,11 @@ pub fn render(report: &AuditReport<'_>) -> String {
     metrics.iter().map(written).collect()
 }
 
+fn by_store(counts: BTreeMap<(&str, &str), i64>) -> Vec<(String, i64)> {
+    let sample = |((bucket, store), n)| (labels(&[("bucket", bucket), ("store", store)]), n);
+    counts.into_iter().map(sample).collect()
+}
+
 fn written(metric: &Metric) -> String {
     let Metric { name, help, samples } = metric;
     let mut out = format!("# HELP {name} {help}\n# TYPE {name} gauge\n");
@@ -167,6 +183,27 @@ mod tests {
     fn metrics_of_the_sample() {
         let audit = sample::audit();
         insta::assert_snapshot!(render(&AuditReport { audit: &audit, stats: false }));
+    }
+
+    #[test]
+    fn a_lock_from_the_future_has_no_age_below_zero() {
+        let mut audit = sample::empty();
+        let mut state = sample::state("s", crate::repo::inventory::LockMode::Lockfile, "proven");
+        state.locks.s3 = Some(sample::lock("1", "ann", -600));
+        audit.states = vec![state];
+        let out = render(&AuditReport { audit: &audit, stats: false });
+        let age = "lockshift_lock_age_seconds{bucket=\"acme-tfstate\",state=\"s\",store=\"s3\"} 0\n";
+        assert!(out.contains(age), "{out}");
+    }
+
+    #[test]
+    fn a_store_that_was_not_read_has_no_count_of_locks() {
+        let mut audit = sample::audit();
+        audit.states.retain(|state| state.state_path == "search");
+        let out = render(&AuditReport { audit: &audit, stats: false });
+        let names = "{bucket=\"acme-tfstate\",store=\"s3\"}";
+        assert!(!out.contains(&format!("lockshift_locks{names}")), "{out}");
+        assert!(out.contains(&format!("lockshift_locks_unknown{names} 1\n")), "{out}");
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub fn empty() -> Audit {
     Audit {
         schema_version: SCHEMA_VERSION,
         generated_at: now(),
+        window_seconds: 14 * 86_400,
+        stale_after_seconds: 7_200,
         states: Vec::new(),
         findings: Vec::new(),
         unread: Vec::new(),
@@ -101,12 +103,17 @@ pub fn unread(resource: &str, operation: &str, action: &str, hides_locks: bool) 
 /// One of each.
 pub fn audit() -> Audit {
     let stale = lock("fd7c2461-cb87-2db7-062f-a80e23e8cd7e", "ci@runner-7", 273_600);
-    let both = Locks { s3: Some(stale.clone()), dynamodb: Some(in_table(stale)) };
+    let both = Locks { s3: Some(stale.clone()), dynamodb: Some(in_table(stale)), ..Locks::default() };
     let writers = Locks {
         s3: Some(lock("aaaa", "ada@laptop", 600)),
         dynamodb: Some(in_table(lock("bbbb", "grace@ci", 540))),
+        ..Locks::default()
     };
-    let half = Locks { s3: None, dynamodb: Some(in_table(lock("cccc", "old@client", 7_800))) };
+    let half = Locks {
+        s3_unknown: Some("the listing did not come to its end".to_owned()),
+        dynamodb: Some(in_table(lock("cccc", "old@client", 7_800))),
+        ..Locks::default()
+    };
 
     let mut dns = state("dns", LockMode::Dual, "proven");
     dns.locks = both.clone();
@@ -230,15 +237,19 @@ pub fn hostile() -> Audit {
         unreadable: None,
         etag: Some(evil()),
         table: Some(evil()),
+        table_arn: Some(evil()),
     };
     let broken = LockRecord { unreadable: Some(evil()), ..record.clone() };
-    let locks = Locks { s3: Some(record), dynamodb: Some(broken) };
+    let locks = Locks { s3: Some(record), dynamodb: Some(broken), ..Locks::default() };
     let mut state = state(EVIL, LockMode::Unknown, EVIL);
     state.bucket = evil();
     state.mode_unknown = Some(evil());
     state.roots = vec![evil()];
     state.workspace = Some(evil());
     state.locks = locks.clone();
+    let mut dark = state.clone();
+    dark.state_path.push('2');
+    dark.locks = Locks { s3_unknown: Some(evil()), dynamodb_unknown: Some(evil()), ..Locks::default() };
     state.digest = Digest {
         verdict: evil(),
         expected: Some(evil()),
@@ -263,7 +274,7 @@ pub fn hostile() -> Audit {
     let mut unread = unread(EVIL, EVIL, EVIL, true);
     unread.reason = evil();
     Audit {
-        states: vec![state],
+        states: vec![state, dark],
         findings: vec![one, two, accepted],
         unread: vec![unread],
         probes: vec![ProbeResult {

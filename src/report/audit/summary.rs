@@ -19,6 +19,15 @@ pub(super) fn digests<'a>(report: &AuditReport<'a>) -> BTreeMap<&'a str, usize> 
     by(report, |state| &state.digest.verdict)
 }
 
+/// States of which it is not known whether they are locked: in S3, in DynamoDB.
+pub(super) fn unknown(report: &AuditReport<'_>) -> [usize; 2] {
+    let states = &report.audit.states;
+    [
+        states.iter().filter(|state| state.locks.s3_unknown.is_some()).count(),
+        states.iter().filter(|state| state.locks.dynamodb_unknown.is_some()).count(),
+    ]
+}
+
 fn by<'a>(
     report: &AuditReport<'a>,
     verdict: impl Fn(&'a StateReport) -> &'a String,
@@ -51,10 +60,20 @@ pub fn lines(report: &AuditReport<'_>) -> Vec<String> {
         let both = held(&|state| state.locks.s3.is_some() && state.locks.dynamodb.is_some());
         let s3 = held(&|state| state.locks.s3.is_some());
         let dynamodb = held(&|state| state.locks.dynamodb.is_some());
-        lines.push(match s3 + dynamodb {
-            0 => "No lock is held.".to_owned(),
+        let [s3_unknown, dynamodb_unknown] = unknown(report);
+        // A store that was not read is not an empty one.
+        let side = |name: &str, held: usize, unknown: usize| match unknown {
+            0 => format!("{held} in {name}"),
+            n if n == states.len() => format!("{name} not read"),
+            n => format!("{held} in {name}, which was not read for {n}"),
+        };
+        let sides =
+            format!("{}; {}", side("S3", s3, s3_unknown), side("DynamoDB", dynamodb, dynamodb_unknown));
+        lines.push(match (s3 + dynamodb, s3_unknown + dynamodb_unknown) {
+            (0, 0) => "No lock is held.".to_owned(),
+            (0, _) => format!("No lock was seen ({sides})."),
             _ => format!(
-                "Locked now: {}, {both} of them in both stores ({s3} in S3, {dynamodb} in DynamoDB).",
+                "Locked now: {}, {both} of them in both stores ({sides}).",
                 count(s3 + dynamodb - both, "state", "states")
             ),
         });
@@ -125,7 +144,7 @@ mod tests {
             [
                 "Taken at 2026-11-30T12:00:00Z.",
                 "4 states; S3 locking: 1 contradicted, 1 no-writes-seen, 1 not-provable, 1 proven.",
-                "Locked now: 3 states, 2 of them in both stores (2 in S3, 3 in DynamoDB).",
+                "Locked now: 3 states, 2 of them in both stores (2 in S3, which was not read for 1; 3 in DynamoDB).",
                 "Digests: 2 matches, 1 none, 1 stale.",
                 "5 findings: 1 critical, 2 high, 2 medium (1 more accepted with a reason).",
                 "Could not be read: 2 things, 1 of them can hide locks. Nothing is said about what they hold.",
@@ -133,6 +152,21 @@ mod tests {
                 "Listed: 41 objects and versions, 6 table items, 4 pages, in 820 ms.",
             ]
         );
+        let alone = |states: &[&str]| {
+            let mut audit = sample::audit();
+            audit.states.retain(|state| states.contains(&state.state_path.as_str()));
+            lines(&AuditReport { audit: &audit, stats: false })[2].clone()
+        };
+        assert_eq!(
+            alone(&["search"]),
+            "Locked now: 1 state, 0 of them in both stores (S3 not read; 1 in DynamoDB)."
+        );
+        assert_eq!(alone(&["lost"]), "No lock is held.");
+        let mut dark = sample::audit();
+        dark.states.retain(|state| state.state_path == "search");
+        dark.states[0].locks.dynamodb = None;
+        let dark = lines(&AuditReport { audit: &dark, stats: false });
+        assert_eq!(dark[2], "No lock was seen (S3 not read; 0 in DynamoDB).");
         let nothing = sample::empty();
         assert_eq!(
             lines(&AuditReport { audit: &nothing, stats: false }),

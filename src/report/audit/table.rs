@@ -208,7 +208,7 @@ mod tests {
         assert!(!shown(&audit, AuditTableOptions::default()).contains("Held now"));
         audit.findings.clear();
         let out = shown(&audit, AuditTableOptions::default());
-        let search = "  s3://acme-tfstate/search\n    DynamoDB: held by old@client (apply, 1.11.4), age 2 hours 10 \
+        let search = "  s3://acme-tfstate/search\n    S3: not read: the listing did not come to its end\n    DynamoDB: held by old@client (apply, 1.11.4), age 2 hours 10 \
                       minutes, id cccc\n";
         assert!(out.starts_with("Could not be read\n") && out.contains("\nHeld now, "), "{out}");
         assert!(out.contains(search), "{out}");

@@ -89,9 +89,7 @@ pub(super) fn held(report: &AuditReport<'_>, palette: Palette) -> String {
         .filter(|finding| finding.locks.is_some())
         .map(|finding| finding.subject.as_str())
         .collect();
-    let is_held = |state: &&StateReport| {
-        (state.locks.s3.is_some() || state.locks.dynamodb.is_some()) && !said.contains(name(state).as_str())
-    };
+    let is_held = |state: &&StateReport| state.locks.is_held() && !said.contains(name(state).as_str());
     let held: Vec<&StateReport> = report.audit.states.iter().filter(is_held).collect();
     let mut out = String::new();
     for state in held.iter().take(NAMED) {

@@ -40,18 +40,26 @@ pub(super) fn operation(name: &str) -> String {
 }
 
 /// The lines of two lock records: a name, the S3 value, the DynamoDB value; absent values are empty. A store without
-/// a record may not have been read: the words claim no more than that none was seen. Values are as
-/// the stores have them: whoever shows them makes them safe.
+/// a record is told apart from one that was not read, and why it was not. Values are as the stores have them: whoever
+/// shows them makes them safe.
 pub(super) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)> {
     let both = [&locks.s3, &locks.dynamodb];
     let row = |name: &'static str, value: &dyn Fn(&LockRecord) -> Option<String>| {
         let [s3, dynamodb] = both.map(|record| record.as_ref().and_then(value).unwrap_or_default());
         (name, s3, dynamodb)
     };
-    let held = both.map(|record| if record.is_some() { "held" } else { "none seen" }.to_owned());
-    let [s3, dynamodb] = held;
+    let held = |record: &Option<LockRecord>, unknown: &Option<String>| {
+        let word = match (record, unknown) {
+            (Some(_), _) => "held",
+            (None, Some(_)) => "not read",
+            (None, None) => "none seen",
+        };
+        word.to_owned()
+    };
+    let why = |unknown: &Option<String>| unknown.clone().unwrap_or_default();
     let mut rows = vec![
-        ("lock", s3, dynamodb),
+        ("lock", held(&locks.s3, &locks.s3_unknown), held(&locks.dynamodb, &locks.dynamodb_unknown)),
+        ("why", why(&locks.s3_unknown), why(&locks.dynamodb_unknown)),
         row("id", &|record| record.id.clone()),
         row("who", &|record| record.who.clone()),
         row("operation", &|record| record.operation.as_deref().map(operation)),
@@ -68,10 +76,13 @@ pub(super) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)>
 /// Both records in a line each, for formats without room: `S3: held by ci@runner (apply, 1.11.4), age 3 days, id …`.
 pub(super) fn in_lines(locks: Option<&Locks>) -> Vec<String> {
     let Some(locks) = locks else { return Vec::new() };
-    [("S3", &locks.s3), ("DynamoDB", &locks.dynamodb)]
-        .map(|(store, record)| {
-            let said = record.as_ref().map_or_else(|| "no lock seen".to_owned(), in_a_line);
-            format!("{store}: {said}")
+    let s3 = ("S3", &locks.s3, &locks.s3_unknown);
+    let dynamodb = ("DynamoDB", &locks.dynamodb, &locks.dynamodb_unknown);
+    [s3, dynamodb]
+        .map(|(store, record, unknown)| match (record, unknown) {
+            (Some(record), _) => format!("{store}: {}", in_a_line(record)),
+            (None, Some(why)) => format!("{store}: not read: {why}"),
+            (None, None) => format!("{store}: no lock seen"),
         })
         .to_vec()
 }
@@ -124,6 +135,26 @@ mod tests {
         assert_eq!(operation("OperationTypeApply"), "apply");
         assert_eq!(operation("migration destination state"), "migration destination state");
         assert_eq!(operation("OperationType"), "OperationType");
+    }
+
+    #[test]
+    fn a_store_that_was_not_read_is_not_shown_as_empty() {
+        let locks = Locks {
+            s3_unknown: Some("its bucket was not read".into()),
+            dynamodb: Some(LockRecord::default()),
+            ..Locks::default()
+        };
+        assert_eq!(
+            side_by_side(&locks),
+            [
+                ("lock", "not read".to_owned(), "held".to_owned()),
+                ("why", "its bucket was not read".to_owned(), String::new())
+            ]
+        );
+        assert_eq!(in_lines(Some(&locks))[0], "S3: not read: its bucket was not read");
+        let free = Locks { s3_unknown: None, ..locks };
+        assert_eq!(side_by_side(&free), [("lock", "none seen".to_owned(), "held".to_owned())]);
+        assert_eq!(in_lines(Some(&free))[0], "S3: no lock seen");
     }
 
     #[test]

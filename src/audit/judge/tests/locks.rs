@@ -66,7 +66,22 @@ fn a_lock_that_s3_took_in_lately_may_belong_to_a_run_at_work() {
         scene.bucket().locks.push(object);
     });
     assert_says("late", &scene, &[("lock-stale", Medium)]);
-    assert!(scene.finding("lock-stale").message.ends_with("; but S3 took the lock in only 3 min ago"));
+    let finding = scene.finding("lock-stale");
+    assert!(finding.message.ends_with("; but S3 took the lock in only 3 min ago"));
+    assert!(finding.help.unwrap().contains("release nothing before"));
+    assert_eq!(finding.commands, [""; 0]);
+    // Nor does another finding tell how to release it, or take it for lost.
+    let dual = Scene::of(Dual).item(lock("1", OLD)).with(|scene| {
+        let mut object = lock("1", OLD).object();
+        object.last_modified = ago(180);
+        scene.bucket().locks.push(object);
+    });
+    assert_says("dual", &dual, &[("lock-stale", Medium)]);
+    assert_eq!(dual.finding("lock-stale").commands, [""; 0]);
+    // Another lock that S3 took in lately says nothing about the one in the table.
+    let other = Scene::of(Dual).item(plan(lock("1", OLD))).s3(lock("2", 180));
+    let finding = other.finding("lock-stale");
+    assert_eq!((finding.severity, finding.commands.len()), (High, 2), "{}", finding.message);
 }
 
 #[test]
@@ -151,7 +166,7 @@ fn a_lock_where_the_repository_does_not_lock() {
     // Its own commands reach its own store alone.
     assert_eq!(
         item.finding("lock-in-table-of-lockfile-only").commands,
-        ["lockshift unlock s3://b/app/s --id 1 --only dynamodb"]
+        ["lockshift unlock s3://b/app/s --id 1 --only dynamodb --table t"]
     );
 }
 
@@ -200,7 +215,7 @@ fn a_lock_that_is_no_lock_document() {
     assert_eq!(
         finding.commands,
         [
-            "lockshift unlock s3://b/app/s --unreadable --only s3",
+            "lockshift unlock s3://b/app/s --unreadable",
             "aws s3api delete-object --bucket b --key app/s.tflock --if-match '\"e1\"'"
         ]
     );
@@ -308,7 +323,7 @@ fn commands_name_workspace_engine_and_directory_safely() {
             change(&mut scene.expected.states[0]);
             let path = scene.expected.states[0].path_of("stg");
             scene.also(&path);
-            let object = Lock { path: "?", ..lock("-x 'y", OLD) }.object();
+            let object = Lock { path: "b/env:/stg/app/s", ..lock("-x 'y", OLD) }.object();
             let key = format!("{path}.tflock");
             scene.bucket().locks.push(crate::audit::snapshot::LockObject { key, ..object });
         })
@@ -319,7 +334,7 @@ fn commands_name_workspace_engine_and_directory_safely() {
         [
             "terraform -chdir='en v' workspace select stg",
             "terraform -chdir='en v' force-unlock -- '-x '\\''y'",
-            "lockshift unlock s3://b/env:/stg/app/s --id='-x '\\''y' --only s3"
+            "lockshift unlock s3://b/env:/stg/app/s --id='-x '\\''y'"
         ]
     );
     let commands = scene(|state| state.engine = crate::repo::inventory::Engine::OpenTofu);

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod locks;
+mod release;
 mod states;
 mod stores;
 mod whole;
