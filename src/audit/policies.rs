@@ -66,8 +66,7 @@ fn written(inventory: &Inventory, backend: &EffectiveBackend, state: &ExpectedSt
             .filter(|source| !source.shadowed && source.kind != SourceKind::Reader)
             .filter_map(|source| inventory.sources.get(source.source))
     };
-    let setting =
-        |name: &str| sources().filter_map(|source| source.setting(name)).last().map(|set| &set.value);
+    let setting = |name: &str| sources().rev().find_map(|source| source.setting(name)).map(|set| &set.value);
     // A map's parts have dotted names.
     let tagged = |name: &str| {
         let part = format!("{name}.");
