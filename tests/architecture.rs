@@ -21,7 +21,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("moment", &[]),
     ("policy", &[]),
     ("repo", &["finding"]),
-    ("report", &["audit", "finding", "migrate", "moment", "repo", "unlock"]),
+    ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "unlock"]),
     ("rules", &["config", "finding", "repo"]),
     ("unlock", &["audit", "moment"]),
 ];

@@ -120,7 +120,7 @@ fn a_running_apply_is_healthy_and_a_killed_one_is_stale_in_both_stores() {
     let ours = commands.iter().find(|command| command.starts_with("lockshift unlock")).unwrap();
     // The very command that is shown releases it.
     let mut words: Vec<&str> = ours.split_whitespace().skip(1).collect();
-    words.extend(["--yes", "--stale-after", "1s"]);
+    words.push("--yes");
     let output = support::lockshift(top.path(), &emulator).args(&words).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(emulator.lock_in_s3("states", &path), None);
@@ -363,4 +363,33 @@ fn a_role_that_can_t_release_its_lock_is_found_and_holds_the_dual_phase_back() {
     let (code, said) = migrate(&audited);
     assert_eq!(code, Some(0), "{said}");
     drop(stack);
+}
+
+#[test]
+fn the_key_that_encrypts_the_locks_is_read_with_the_identities() {
+    let (emulator, _alone) = emulator();
+    let key =
+        emulator.kms("CreateKey", &serde_json::json!({}))["KeyMetadata"]["Arn"].as_str().unwrap().to_owned();
+    let grant = serde_json::json!({
+        "KeyId": key, "GranteePrincipal": "arn:aws:iam::123456789012:role/ci", "Operations": ["Decrypt"]
+    });
+    emulator.kms("CreateGrant", &grant);
+    let encryption = format!(
+        "<ServerSideEncryptionConfiguration><Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>aws:kms\
+         </SSEAlgorithm><KMSMasterKeyID>{key}</KMSMasterKeyID></ApplyServerSideEncryptionByDefault></Rule>\
+         </ServerSideEncryptionConfiguration>"
+    );
+    emulator.configure("states", "encryption", &encryption);
+    let dir = TempDir::new().unwrap();
+    let audited = audit(dir.path(), &emulator, &["--bucket", "states", "--iam", "--save-snapshot", "s.json"]);
+    audited.assert_all_read();
+    let requests = &audited.json["stats"]["requests"];
+    for operation in ["DescribeKey", "GetKeyPolicy", "ListGrants", "GetAccountAuthorizationDetails"] {
+        assert_eq!(requests[operation], 1, "{requests}");
+    }
+    let saved: Value = serde_json::from_slice(&std::fs::read(dir.path().join("s.json")).unwrap()).unwrap();
+    let read = &saved["buckets"][0]["key"]["value"];
+    assert_eq!(read["arn"], key.as_str());
+    assert!(read["policy"]["value"].as_str().unwrap().contains("kms:*"), "{read}");
+    assert_eq!(read["grants"]["value"][0]["operations"], serde_json::json!(["Decrypt"]));
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::expected::{Expected, ExpectedState, Index};
 use super::outcome::{Area, Audit, AuditFinding};
-use super::snapshot::{BucketSnapshot, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot};
+use super::snapshot::{BucketSnapshot, KeyGrant, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot};
 use crate::finding::Severity;
 use crate::policy::access::{
-    AccessFinding, AccessInput, BlockPublicAccess, BucketInput, KmsInput, NamedPolicy, PrincipalInput,
-    Reading, RolePatterns, ScpInput, StateInput, judge,
+    AccessFinding, AccessInput, BlockPublicAccess, BucketInput, GrantInput, KmsInput, NamedPolicy,
+    PrincipalInput, Reading, RolePatterns, ScpInput, StateInput, judge,
 };
 
 /// What only the user knows.
@@ -127,7 +127,6 @@ fn bucket_input<'a>(snapshot: &'a Snapshot, bucket: &'a BucketSnapshot) -> Bucke
         _ => None,
     };
     let region = bucket.region.as_deref();
-    let kms = bucket.encryption.known().and_then(|encryption| encryption.kms_key.as_deref());
     BucketInput {
         name: &bucket.name,
         account: bucket.account.as_deref().or(only),
@@ -144,7 +143,28 @@ fn bucket_input<'a>(snapshot: &'a Snapshot, bucket: &'a BucketSnapshot) -> Bucke
         public_access_block: reading(&bucket.public_access_block, block),
         account_public_access_block: Reading::NotAsked,
         access_points: reading(&bucket.access_points, |names| borrowed(names)),
-        kms: kms.filter(|key| key.starts_with("arn:")).map(|arn| KmsInput { arn, ..KmsInput::default() }),
+        kms: key(bucket),
+    }
+}
+
+/// The key that encrypts the locks: as it was read, else as the bucket names it. An alias is nothing that a policy names.
+fn key(bucket: &BucketSnapshot) -> Option<KmsInput<'_>> {
+    if let Some(key) = bucket.key.known().filter(|key| key.arn.starts_with("arn:")) {
+        return Some(KmsInput {
+            arn: &key.arn,
+            policy: reading(&key.policy, |text| text.as_str()),
+            grants: reading(&key.grants, |grants| grants.iter().map(granted).collect()),
+        });
+    }
+    let named = bucket.encryption.known()?.kms_key.as_deref()?;
+    named.starts_with("arn:").then(|| KmsInput { arn: named, ..KmsInput::default() })
+}
+
+fn granted(grant: &KeyGrant) -> GrantInput<'_> {
+    GrantInput {
+        grantee: &grant.grantee,
+        operations: borrowed(&grant.operations),
+        constrained: grant.constrained,
     }
 }
 

@@ -118,6 +118,8 @@ pub struct BucketSnapshot {
     pub encryption: Read<Encryption>,
     /// `GetBucketReplication`.
     pub replication: Read<Vec<ReplicationRule>>,
+    /// The key that encrypts new objects, where there is one and it was asked for.
+    pub key: Read<KeySnapshot>,
     /// Names of access points on it (`ListAccessPoints`).
     pub access_points: Read<Vec<String>>,
 }
@@ -284,6 +286,30 @@ pub struct Encryption {
     pub algorithm: String,
     /// The KMS key, as configured.
     pub kms_key: Option<String>,
+}
+
+/// A KMS key, as far as it decides who can write and read a lock.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeySnapshot {
+    /// Its ARN; what the bucket names, where it could not be described.
+    pub arn: String,
+    /// `GetKeyPolicy`: the policy's JSON text.
+    pub policy: Read<String>,
+    /// `ListGrants`.
+    pub grants: Read<Vec<KeyGrant>>,
+}
+
+/// One grant on a KMS key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeyGrant {
+    /// Who may use it.
+    pub grantee: String,
+    /// What for: `Decrypt`, `GenerateDataKey`, …
+    pub operations: Vec<String>,
+    /// Only for an encryption context.
+    pub constrained: bool,
 }
 
 /// One replication rule, as far as it can touch a lock.

@@ -65,7 +65,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PREFIX", help_heading = "What to read")]
     prefix: Vec<String>,
     /// Judge a saved snapshot instead of reading from AWS.
-    #[arg(long, value_name = "FILE", help_heading = "What to read", conflicts_with_all = ["bucket", "table", "prefix", "dynamodb_export", "s3_export", "save_snapshot", "lock_bodies", "exported_at", "read_states", "iam"])]
+    #[arg(long, value_name = "FILE", help_heading = "What to read", conflicts_with_all = ["bucket", "table", "prefix", "dynamodb_export", "s3_export", "lock_bodies", "exported_at", "read_states", "iam"])]
     snapshot: Option<PathBuf>,
     /// Keep what was read, to judge it again later.
     #[arg(long, value_name = "FILE", help_heading = "What to read")]

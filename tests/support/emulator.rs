@@ -151,6 +151,26 @@ impl Emulator {
         assert_eq!(status, 200, "{answer}");
     }
 
+    /// One call of KMS; panics unless it succeeds.
+    pub fn kms(&self, operation: &str, body: &Value) -> Value {
+        let target = format!("TrentService.{operation}");
+        let headers = [
+            ("X-Amz-Target", target.as_str()),
+            ("Content-Type", "application/x-amz-json-1.1"),
+            ("Authorization", "AWS4-HMAC-SHA256 Credential=emulator/20260101/us-east-1/kms/aws4_request"),
+        ];
+        let (status, answer) = self.request("POST", "/", &headers, body.to_string().as_bytes());
+        assert_eq!(status, 200, "{answer}");
+        serde_json::from_str(&answer).expect("KMS answers in JSON")
+    }
+
+    /// Puts one of a bucket's settings, such as `encryption`.
+    pub fn configure(&self, bucket: &str, setting: &str, xml: &str) {
+        let path = format!("/{bucket}?{setting}");
+        let (status, answer) = self.request("PUT", &path, &[authorization("s3")], xml.as_bytes());
+        assert_eq!(status, 200, "{answer}");
+    }
+
     /// The version that is current.
     pub fn newest_version(&self, bucket: &str, key: &str) -> String {
         let path = format!("/{bucket}?versions&prefix={key}");

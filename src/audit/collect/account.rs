@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use roxmltree::Document;
 
-use super::bucket::Target;
+use super::bucket::{BucketRead, Target};
 use super::clients::Clients;
 use super::cloudwatch;
 use super::failure::Failure;
 use super::iam;
+use super::kms;
 use super::options::CollectOptions;
-use super::query::{CLOUDWATCH, Effort, IAM, Query, STS};
+use super::query::{CLOUDWATCH, Effort, IAM, KMS, Query, STS};
 use super::table::{TableRead, resource};
 use crate::audit::expected::Expected;
 use crate::audit::snapshot::{AccountSnapshot, Read, Unread};
@@ -70,6 +71,32 @@ fn account_of(xml: &str) -> Result<String, Failure> {
     let account = document.descendants().find(|node| node.tag_name().name() == "Account");
     let account = account.and_then(|node| node.text()).map(str::to_owned);
     account.ok_or_else(|| Failure::own("the answer names no account"))
+}
+
+/// The key of each bucket that has one of its own.
+pub(super) async fn keys(
+    clients: &Clients<'_>,
+    options: &CollectOptions,
+    expected: &Expected,
+    buckets: &mut [BucketRead],
+) {
+    let targets = Target::all(expected, options);
+    for read in buckets.iter_mut() {
+        let encryption = read.snapshot.encryption.known();
+        let Some(id) = encryption.and_then(|encryption| encryption.kms_key.clone()) else { continue };
+        let target = targets.iter().find(|target| target.name == read.snapshot.name);
+        let Some(way) = target.and_then(|target| target.ways.first()) else { continue };
+        let Ok(config) = clients.config(way).await else { continue };
+        // A key's ARN says its region; a bucket's key lives where the bucket does.
+        let of_arn = id.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(2)).map(str::to_owned);
+        let region =
+            of_arn.or_else(|| read.snapshot.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned());
+        let endpoint = options.endpoint_url.as_deref();
+        let kms = Query::new(&config, KMS, &region, endpoint, effort(options), clients.meter());
+        let (key, unread) = kms::key(&kms, &id).await;
+        read.snapshot.key = Read::Known(key);
+        read.unread.extend(unread);
+    }
 }
 
 /// Asks CloudWatch who wrote to each table in the last days.

@@ -153,6 +153,9 @@ fn action(operation: &str) -> Option<String> {
         "GetItem" => "dynamodb:GetItem",
         "AssumeRole" => "sts:AssumeRole",
         "GetAccountAuthorizationDetails" => "iam:GetAccountAuthorizationDetails",
+        "DescribeKey" => "kms:DescribeKey",
+        "GetKeyPolicy" => "kms:GetKeyPolicy",
+        "ListGrants" => "kms:ListGrants",
         "GetMetricStatistics" => "cloudwatch:GetMetricStatistics",
         _ => return None,
     };

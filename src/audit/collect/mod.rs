@@ -21,6 +21,7 @@ mod facts;
 pub(crate) mod failure;
 mod history;
 mod iam;
+mod kms;
 mod list;
 pub(crate) mod meter;
 mod options;
@@ -128,6 +129,7 @@ async fn read(expected: &Expected, options: &CollectOptions, progress: &(dyn Fn(
         progress("reading identity policies");
         let (read, failed) = account::accounts(&clients, options, expected).await;
         accounts = read;
+        account::keys(&clients, options, expected, &mut buckets).await;
         unread.extend(failed);
     }
     if let Some(days) = options.table_writes {

@@ -28,7 +28,7 @@ const LONGEST: usize = 64 << 20;
 pub(super) struct Service {
     /// Its name in signatures, such as `iam`.
     pub name: &'static str,
-    /// The version of its API.
+    /// The version of its API; the prefix of its operations where it speaks JSON.
     pub version: &'static str,
     /// It has one endpoint for a whole partition.
     pub global: bool,
@@ -36,6 +36,7 @@ pub(super) struct Service {
 
 pub(super) const IAM: Service = Service { name: "iam", version: "2010-05-08", global: true };
 pub(super) const STS: Service = Service { name: "sts", version: "2011-06-15", global: false };
+pub(super) const KMS: Service = Service { name: "kms", version: "TrentService", global: false };
 pub(super) const CLOUDWATCH: Service = Service { name: "monitoring", version: "2010-08-01", global: false };
 
 impl Service {
@@ -97,16 +98,38 @@ impl<'a> Query<'a> {
         Self { config, service, url, region, attempts: attempts.max(1), timeout, backoff, connector, meter }
     }
 
-    /// One call: its XML, or what the service said. Throttling and cut connections are tried again, with a limit.
+    /// One call of the query protocol: its XML, or what the service said.
     pub async fn call(&self, action: &str, parameters: &[(&str, &str)]) -> Result<String, Failure> {
+        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let mut form = format!("Action={action}&Version={}", self.service.version);
+        for (name, value) in parameters {
+            form.push_str(&format!("&{}={}", encode(name), encode(value)));
+        }
+        self.patiently(action, &[("content-type", "application/x-www-form-urlencoded")], &form).await
+    }
+
+    /// One call of AWS's JSON protocol: its answer, or what the service said.
+    pub async fn json(
+        &self,
+        operation: &str,
+        body: &serde_json::Value,
+    ) -> Result<serde_json::Value, Failure> {
+        let target = format!("{}.{operation}", self.service.version);
+        let headers = [("content-type", "application/x-amz-json-1.1"), ("x-amz-target", target.as_str())];
+        let answer = self.patiently(operation, &headers, &body.to_string()).await?;
+        serde_json::from_str(&answer).map_err(|error| Failure::own(format!("no JSON: {error}")))
+    }
+
+    /// Throttling and cut connections are tried again, with a limit.
+    async fn patiently(&self, action: &str, headers: &[(&str, &str)], body: &str) -> Result<String, Failure> {
         let mut pause = self.backoff;
         let mut left = self.attempts;
         loop {
             left -= 1;
             self.meter.asked(action, left + 1 < self.attempts);
-            let answered = tokio::time::timeout(self.timeout, self.once(action, parameters)).await;
+            let answered = tokio::time::timeout(self.timeout, self.once(headers, body)).await;
             let failure = match answered {
-                Ok(Ok(xml)) => return Ok(xml),
+                Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,
                 Err(_) => Failure::own(format!("no answer within {} s", self.timeout.as_secs())),
             };
@@ -118,13 +141,8 @@ impl<'a> Query<'a> {
         }
     }
 
-    async fn once(&self, action: &str, parameters: &[(&str, &str)]) -> Result<String, Failure> {
+    async fn once(&self, headers: &[(&str, &str)], body: &str) -> Result<String, Failure> {
         let own = |error: &dyn std::fmt::Display| Failure::own(error.to_string());
-        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
-        let mut form = format!("Action={action}&Version={}", self.service.version);
-        for (name, value) in parameters {
-            form.push_str(&format!("&{}={}", encode(name), encode(value)));
-        }
         let provider = self.config.credentials_provider().ok_or_else(|| Failure::own("no credentials"))?;
         let credentials = provider.provide_credentials().await.map_err(|error| Failure::chain(&error))?;
         let identity = credentials.into();
@@ -137,18 +155,15 @@ impl<'a> Query<'a> {
             .build()
             .map_err(|error| own(&error))?
             .into();
-        let kind = ("content-type", "application/x-www-form-urlencoded");
-        let body = SignableBody::Bytes(form.as_bytes());
-        let signable = SignableRequest::new("POST", self.url.clone(), [kind].into_iter(), body);
+        let payload = SignableBody::Bytes(body.as_bytes());
+        let signable = SignableRequest::new("POST", self.url.clone(), headers.iter().copied(), payload);
         let (signed, _) =
             sign(signable.map_err(|error| own(&error))?, &signing).map_err(|error| own(&error))?.into_parts();
-        let mut request = HttpRequest::new(SdkBody::from(form));
+        let mut request = HttpRequest::new(SdkBody::from(body));
         request.set_method("POST").map_err(|error| own(&error))?;
         request.set_uri(self.url.as_str()).map_err(|error| own(&error))?;
-        let headers = request.headers_mut();
-        headers.insert(kind.0, kind.1);
-        for (name, value) in signed.headers() {
-            headers.insert(name.to_owned(), value.to_owned());
+        for (name, value) in headers.iter().copied().chain(signed.headers()) {
+            request.headers_mut().insert(name.to_owned(), value.to_owned());
         }
         let response = self.connector.call(request).await.map_err(|error| Failure::chain(&error))?;
         let status = response.status().as_u16();
@@ -166,8 +181,16 @@ impl<'a> Query<'a> {
     }
 }
 
-/// `<ErrorResponse><Error><Code>…</Code><Message>…</Message>`
+/// `<ErrorResponse><Error><Code>…</Code><Message>…</Message>`, or `{"__type": "…", "message": "…"}`
 fn refused(status: u16, xml: &str) -> Failure {
+    if let Ok(json) = serde_json::from_str::<serde_json::Value>(xml) {
+        let text = |name: &str| json.get(name).and_then(|value| value.as_str());
+        if let Some(code) = text("__type") {
+            let code = code.rsplit('#').next().unwrap_or(code);
+            let message = text("message").or_else(|| text("Message")).unwrap_or_default();
+            return Failure::coded(status, code.to_owned(), message);
+        }
+    }
     let document = roxmltree::Document::parse(xml).ok();
     let text = |name: &str| {
         let document = document.as_ref()?;
@@ -211,5 +234,9 @@ mod tests {
         );
         assert!(refused(503, "no XML").is_passing());
         assert_eq!(refused(404, "no XML").reason, "HTTP 404");
+        let json = r#"{"__type":"com.amazonaws.kms#AccessDeniedException","message":"no"}"#;
+        let failure = refused(400, json);
+        assert!(failure.refused());
+        assert_eq!(failure.reason, "AccessDeniedException: no");
     }
 }
