@@ -261,8 +261,7 @@ fn from_audit(args: &Args, config: &Config, file: &Path, rule: &str) -> Result<V
             .collect();
         let access = found.first().map(|found| found.access.clone()).unwrap_or_default();
         let table_of = |lock: &&LockJson| lock.table_arn.clone().or_else(|| lock.table.clone());
-        let named =
-            sides.iter().flatten().find_map(|lock| table_of(lock)).or_else(|| args.choice.table.clone());
+        let named = sides.iter().flatten().find_map(table_of).or_else(|| args.choice.table.clone());
         let table = match named {
             Some(name) => Some(TableRef::of(&name, &access)),
             None => table(&args.choice, args.only == Some(super::Only::S3), &state, &found)?,
