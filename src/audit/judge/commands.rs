@@ -111,7 +111,8 @@ fn unlock(case: &Case<'_>, stores: &[&Held<'_>], only: bool) -> String {
     if let Some(table) = item.filter(|table| !is_named_alone(case, table)) {
         command.push_str(&option("table", table.arn.as_deref().unwrap_or(&table.name)));
     }
-    if stores.iter().any(|held| is_ageless(case, held)) {
+    let young = |held: &&Held<'_>| held.age(case.now()).is_some() && !case.is_stale(held);
+    if stores.iter().any(|held| is_ageless(case, held)) && !stores.iter().any(young) {
         command.push_str(" --even-if-young");
     } else if case.stale_after() != STALE_AFTER {
         command.push_str(&option("stale-after", &age(case.stale_after())));
@@ -126,10 +127,13 @@ fn is_named_alone(case: &Case<'_>, table: &TableSnapshot) -> bool {
     told && named.len() == 1 && case.tables.iter().any(|named| std::ptr::eq(*named, table))
 }
 
-/// Whether `unlock` can't tell how old it is: nothing says when it was taken, or it says a moment that has not come.
+/// Whether `unlock` can't tell how old it is, though nothing says that it is young: no clock tells when it was taken,
+/// or only S3's does, since its document speaks of a moment that has not come. Where that is all there is, a run may be
+/// at work whose clock is ahead: then the refusal stands.
 fn is_ageless(case: &Case<'_>, held: &Held<'_>) -> bool {
     let taken = held.lock().and_then(LockInfo::created_at).or(held.stored());
-    taken.is_none_or(|taken| taken > case.now().after(CLOCK_TOLERANCE))
+    let ahead = |taken| taken > case.now().after(CLOCK_TOLERANCE);
+    taken.is_none_or(|taken| ahead(taken) && case.is_stale(held))
 }
 
 /// A length of time as flags take it, in the largest unit that says it exactly. Parts of a second count as one.
