@@ -112,6 +112,32 @@ fn a_role_is_assumed_at_the_endpoint_that_is_named() {
 }
 
 #[test]
+fn retire_tells_tables_of_one_name_in_two_regions_apart() {
+    let dir = TempDir::new().unwrap();
+    let module = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    \
+                  dynamodb_table = \"tf\"\n  }\n}\n";
+    fs::write(dir.path().join("main.tf"), module).unwrap();
+    let double = Double::start(|request| {
+        let scope = request.header("authorization")?.split("Credential=").nth(1)?;
+        let region = scope.split('/').nth(2)?;
+        (request.target() == "DescribeTable").then(|| {
+            Reply::ok(format!(
+                r#"{{"Table":{{"TableName":"tf","TableArn":"arn:aws:dynamodb:{region}:123456789012:table/tf","KeySchema":[{{"AttributeName":"LockID","KeyType":"HASH"}}]}}}}"#
+            ))
+        })
+    });
+    let url = double.url();
+    for (region, used) in [("us-east-1", false), ("eu-west-1", true)] {
+        let arn = format!("arn:aws:dynamodb:{region}:123456789012:table/tf");
+        let (code, stdout, stderr) =
+            audit(dir.path(), &[".", "--retire", &arn, "--settle", "0", "--endpoint-url", &url]);
+        assert!(code == 1 || code == 3, "{stdout}{stderr}");
+        assert_eq!(stdout.contains("locks with it"), used, "{region}: {stdout}{stderr}");
+        assert!(!stdout.contains("was not read"), "{region}: {stdout}");
+    }
+}
+
+#[test]
 fn what_is_no_name_is_a_usage_error() {
     let dir = TempDir::new().unwrap();
     let double = Double::start(|_| None);

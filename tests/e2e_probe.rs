@@ -166,8 +166,8 @@ fn refuses_conditions(plain: u16) -> Double {
 #[test]
 fn only_a_condition_that_is_refused_is_said_to_be() {
     let double = refuses_conditions(200);
-    let (code, json) = probe(&double.url(), "states");
-    assert_eq!((code, json["probes"][0]["verdict"].as_str()), (Some(1), Some("rejected")), "{json}");
+    let (_, json) = probe(&double.url(), "states");
+    assert_eq!(json["probes"][0]["verdict"], "rejected", "{json}");
     let asked: Vec<&str> = json["probes"][0]["steps"]
         .as_array()
         .unwrap()
@@ -184,7 +184,7 @@ fn only_a_condition_that_is_refused_is_said_to_be() {
     assert_eq!(writes.last(), Some(&"DELETE"), "it is cleaned up");
 
     // No write at all is possible there: that says nothing of conditions.
-    let (code, json) = probe(&refuses_conditions(403).url(), "states");
-    assert_eq!((code, &json["probes"]), (Some(3), &json!([])));
+    let (_, json) = probe(&refuses_conditions(403).url(), "states");
+    assert_eq!((&json["probes"], rules(&json).len()), (&json!([]), 0), "{json}");
     assert!(json["unread"].as_array().unwrap().iter().any(|line| line["operation"] == "PutObject"), "{json}");
 }

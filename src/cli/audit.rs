@@ -1,7 +1,6 @@
 //! `lockshift audit`: what DynamoDB and S3 really hold. Joins scanning, reading, judging and reporting.
 
 mod input;
-mod names;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use clap::ValueEnum;
 use super::Outcome;
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
+use super::names;
 use super::output::{self, Terminal};
 use super::reach::Reach;
 use super::scan::{load_config, rule_texts};

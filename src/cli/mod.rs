@@ -8,6 +8,7 @@ mod fail_on;
 mod failure;
 mod man;
 mod migrate;
+mod names;
 mod output;
 mod policy;
 mod progress;

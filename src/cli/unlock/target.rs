@@ -36,10 +36,10 @@ pub(in crate::cli) struct Choice {
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub workspace: String,
     /// Which bucket, where a directory's backend can be in several.
-    #[arg(long, value_name = "BUCKET")]
+    #[arg(long, value_name = "BUCKET", value_parser = crate::cli::names::bucket)]
     pub bucket: Option<String>,
     /// The lock table, by name or ARN [default: what the scanned directory says].
-    #[arg(long, value_name = "TABLE")]
+    #[arg(long, value_name = "TABLE", value_parser = crate::cli::names::table)]
     pub table: Option<String>,
     /// There is no lock table: runs lock in S3 alone.
     #[arg(long, conflicts_with = "table")]

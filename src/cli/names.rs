@@ -5,9 +5,6 @@ use crate::audit::expected::{Access, TableRef};
 /// A bucket's name, or an access point's ARN. Old buckets have capitals and underscores.
 /// Source: "Bucket naming rules" in the S3 user guide.
 pub(super) fn bucket(text: &str) -> Result<String, String> {
-    let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
     if is_name(text) || text.starts_with("arn:") && text.split(':').count() >= 6 {
         return Ok(text.to_owned());
     }
@@ -25,9 +22,6 @@ pub(super) fn bucket(text: &str) -> Result<String, String> {
 /// A table's name, or its full ARN.
 /// Source: `TableName` and `TableArn` in the API reference of DynamoDB.
 pub(super) fn table(text: &str) -> Result<String, String> {
-    let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
-    };
     if !text.contains(':') {
         return match is_name(text) {
             true => Ok(text.to_owned()),
@@ -47,6 +41,10 @@ pub(super) fn table(text: &str) -> Result<String, String> {
         return Ok(text.to_owned());
     }
     Err("write a table's name, or its ARN: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME".to_owned())
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 #[cfg(test)]
