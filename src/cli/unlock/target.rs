@@ -72,9 +72,10 @@ pub(in crate::cli) fn named(
 ) -> Result<Target, Failure> {
     let (state, found) = match address(named)? {
         Some(state) => {
-            // A state that is named with its table needs no repository.
+            // A state that is named with its table needs no repository; where we stand in one, it says the way there
+            // (profile, region, endpoint).
             let told = choice.table.is_some() || choice.no_table || s3_only;
-            let found = if choice.within.is_empty() && told {
+            let found = if choice.within.is_empty() && told && !in_repository() {
                 Vec::new()
             } else {
                 let expected = expected(&choice.within, config)?;
@@ -108,6 +109,12 @@ fn address(named: &str) -> Result<Option<State>, Failure> {
     // People copy what they see in the bucket.
     let path = path.strip_suffix(crate::audit::snapshot::LOCK_SUFFIX).unwrap_or(path);
     Ok(Some(State { bucket: bucket.to_owned(), state_path: path.to_owned() }))
+}
+
+/// Whether the current directory belongs to a repository: only then it is worth reading without being asked to.
+fn in_repository() -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().any(|above| above.join(".git").exists())
 }
 
 fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
@@ -271,7 +278,9 @@ fn of_finding(
         None if found.is_empty() && mode == Some("lockfile") => None,
         None => table(&args.choice, args.only == Some(super::Only::S3), &state, found)?,
     };
-    let lock = id.map_or(WhichLock::Unreadable, WhichLock::Id);
+    // A document of another state has an ID that counts for nothing here.
+    let foreign = args.rule.as_deref() == Some("lock-path-mismatch");
+    let lock = id.filter(|_| !foreign).map_or(WhichLock::Unreadable, WhichLock::Id);
     Ok(Target { state, access, table, lock, locks_in: locks_in(found) })
 }
 
