@@ -98,9 +98,13 @@ pub(super) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
 
 /// [`write`] for what need not be UTF-8: a diff has the bytes of its files.
 pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failure> {
+    write_parts(&[bytes], file)
+}
+
+/// [`write`] for a text in parts: a long one need not be put together first.
+pub(super) fn write_parts(parts: &[impl AsRef<[u8]>], file: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = file else {
-        let mut stdout = io::stdout().lock();
-        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        return match write_all(io::stdout().lock(), parts) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Failure::new(format!("could not write the result: {error}")))
             }
@@ -108,7 +112,8 @@ pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failu
             _ => Ok(()),
         };
     };
-    write_file(bytes, "--output", path)
+    let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
+    written.map_err(|error| unwritable("--output", path, &error))
 }
 
 /// Writes the file that `flag` names.
@@ -135,6 +140,14 @@ pub(super) fn writable(flag: &str, path: &Path) -> Result<(), Failure> {
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
     Failure::new(format!("could not write {}: {error}", path.display()))
         .help(format!("`{flag}` takes a file in a directory that exists"))
+}
+
+fn write_all(to: impl Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    let mut to = io::BufWriter::new(to);
+    for part in parts {
+        to.write_all(part.as_ref())?;
+    }
+    to.flush()
 }
 
 /// Says something about the run. When stderr is gone there is nobody left to tell.

@@ -144,7 +144,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     }
     let findings = rules::check(&inventory, &config, Date::of(SystemTime::now()));
     let report = ScanReport::new(&inventory, &findings);
-    output::write(&render(args, &report, terminal)?, args.output.as_deref())?;
+    output::write_parts(&render(args, &report, terminal)?, args.output.as_deref())?;
     let outcome = outcome(&report, &args.fail_on);
     // The program ends here: giving back every single text would only cost time.
     std::mem::forget((inventory, findings));
@@ -163,9 +163,10 @@ fn outcome(report: &ScanReport<'_>, fail_on: &FailOn) -> Outcome {
     }
 }
 
-fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<String, Failure> {
+/// The result, in parts that follow one another.
+fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Vec<String>, Failure> {
     let failed = |error: String| Failure::new(format!("could not write the result: {error}"));
-    Ok(match args.format {
+    let whole = match args.format {
         Format::Table => {
             let terminal = if args.output.is_some() { terminal.for_file() } else { terminal };
             let options = TableOptions {
@@ -176,7 +177,9 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<St
             };
             report::table::render(report, options)
         }
-        Format::Json => report::json::render(report).map_err(|error| failed(error.to_string()))?,
+        Format::Json => {
+            return report::json::render_parts(report).map_err(|error| failed(error.to_string()));
+        }
         Format::Sarif => {
             let rules = rule_texts();
             report::sarif::render(report, &rules).map_err(|error| failed(error.to_string()))?
@@ -184,7 +187,8 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<St
         Format::Github => report::github::render(report),
         Format::Markdown => report::markdown::render(report, args.by.into()),
         Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
-    })
+    };
+    Ok(vec![whole])
 }
 
 /// All rules, as formats need them.

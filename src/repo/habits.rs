@@ -51,7 +51,7 @@ fn tidy(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-pub(crate) fn habits(calls: &[Call]) -> Vec<Habit> {
+pub(crate) fn habits(calls: &[&Call]) -> Vec<Habit> {
     let mut habits = Vec::new();
     for call in calls {
         if is_test(&call.place.file) {
@@ -84,7 +84,10 @@ mod tests {
 
     fn kinds(file: &str, text: &str) -> Vec<(HabitKind, usize)> {
         let calls = read_calls(file, Text::new(text.as_bytes()));
-        habits(&calls).into_iter().map(|habit| (habit.kind, habit.place.line)).collect()
+        habits(&calls.iter().collect::<Vec<_>>())
+            .into_iter()
+            .map(|habit| (habit.kind, habit.place.line))
+            .collect()
     }
 
     #[test]

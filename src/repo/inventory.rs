@@ -133,9 +133,8 @@ pub struct SourceRef {
 }
 
 /// What one root module really uses with one choice of backend-config.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(into = "EffectiveBackendJson")]
-#[schemars(with = "EffectiveBackendJson")]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[schemars(with = "EffectiveBackendJson<'static>")]
 pub struct EffectiveBackend {
     /// Which locks a run takes.
     pub mode: LockMode,
@@ -163,51 +162,53 @@ pub struct EffectiveBackend {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "EffectiveBackend")]
-struct EffectiveBackendJson {
+struct EffectiveBackendJson<'a> {
     mode: LockMode,
-    bucket: Option<String>,
+    bucket: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bucket_unknown: Option<String>,
-    key: Option<String>,
+    bucket_unknown: Option<&'a str>,
+    key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    key_unknown: Option<String>,
-    region: Option<String>,
+    key_unknown: Option<&'a str>,
+    region: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    region_unknown: Option<String>,
-    dynamodb_table: Option<String>,
+    region_unknown: Option<&'a str>,
+    dynamodb_table: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    dynamodb_table_unknown: Option<String>,
+    dynamodb_table_unknown: Option<&'a str>,
     use_lockfile: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    use_lockfile_unknown: Option<String>,
-    workspace_key_prefix: Option<String>,
+    use_lockfile_unknown: Option<&'a str>,
+    workspace_key_prefix: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    workspace_key_prefix_unknown: Option<String>,
-    endpoint: Option<String>,
+    workspace_key_prefix_unknown: Option<&'a str>,
+    endpoint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    endpoint_unknown: Option<String>,
-    backend_config: Vec<String>,
+    endpoint_unknown: Option<&'a str>,
+    backend_config: &'a [String],
     engine: Engine,
-    sources: Vec<SourceRef>,
+    sources: &'a [SourceRef],
 }
 
-fn split<T>(value: Knowable<T>) -> (Option<T>, Option<String>) {
-    match value {
-        Knowable::Known(value) => (Some(value), None),
-        Knowable::Absent => (None, None),
-        Knowable::Unknown(why) => (None, Some(why)),
+/// What is known and why it is not, of which at most one is there.
+fn split(value: &Knowable<String>) -> (Option<&str>, Option<&str>) {
+    (value.known().map(String::as_str), value.unknown())
+}
+
+impl Serialize for EffectiveBackend {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        EffectiveBackendJson::from(self).serialize(serializer)
     }
 }
 
-impl From<EffectiveBackend> for EffectiveBackendJson {
-    fn from(from: EffectiveBackend) -> Self {
-        let (bucket, bucket_unknown) = split(from.bucket);
-        let (key, key_unknown) = split(from.key);
-        let (region, region_unknown) = split(from.region);
-        let (dynamodb_table, dynamodb_table_unknown) = split(from.dynamodb_table);
-        let (use_lockfile, use_lockfile_unknown) = split(from.use_lockfile);
-        let (workspace_key_prefix, workspace_key_prefix_unknown) = split(from.workspace_key_prefix);
-        let (endpoint, endpoint_unknown) = split(from.endpoint);
+impl<'a> From<&'a EffectiveBackend> for EffectiveBackendJson<'a> {
+    fn from(from: &'a EffectiveBackend) -> Self {
+        let (bucket, bucket_unknown) = split(&from.bucket);
+        let (key, key_unknown) = split(&from.key);
+        let (region, region_unknown) = split(&from.region);
+        let (dynamodb_table, dynamodb_table_unknown) = split(&from.dynamodb_table);
+        let (workspace_key_prefix, workspace_key_prefix_unknown) = split(&from.workspace_key_prefix);
+        let (endpoint, endpoint_unknown) = split(&from.endpoint);
         Self {
             mode: from.mode,
             bucket,
@@ -218,15 +219,15 @@ impl From<EffectiveBackend> for EffectiveBackendJson {
             region_unknown,
             dynamodb_table,
             dynamodb_table_unknown,
-            use_lockfile,
-            use_lockfile_unknown,
+            use_lockfile: from.use_lockfile.known().copied(),
+            use_lockfile_unknown: from.use_lockfile.unknown(),
             workspace_key_prefix,
             workspace_key_prefix_unknown,
             endpoint,
             endpoint_unknown,
-            backend_config: from.backend_config,
+            backend_config: &from.backend_config,
             engine: from.engine,
-            sources: from.sources,
+            sources: &from.sources,
         }
     }
 }
@@ -410,7 +411,8 @@ pub struct Inventory {
     /// Every source with its spans, for planning edits. Not part of the JSON form.
     #[serde(skip)]
     pub sources: Vec<Source>,
-    /// Files that hold sources, and root modules' other files that say something, by shown path. Not part of the JSON form.
+    /// Files that hold sources, and root modules' other files that say something, by shown path: what edits open again.
+    /// Empty after a mere [`super::scan::scan`], which edits nothing. Not part of the JSON form.
     #[serde(skip)]
     pub files: BTreeMap<String, SourceFile>,
     /// Inline ignores. Not part of the JSON form: they show in the findings.

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
+};
 
 use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
@@ -36,10 +38,11 @@ pub struct Facts<'a> {
     pub scopes: &'a BTreeMap<String, Scope>,
 }
 
-/// Merges everything. `engine` keeps only what that program sees.
-pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> Inventory {
+/// Merges everything. `sources` are those of `facts`. `engine` keeps only what that program sees. Which files are to be opened again is another
+/// question: [`source_files`].
+pub fn inventory(facts: &Facts<'_>, sources: Sources, owners: &Owners, engine: Option<Engine>) -> Inventory {
     let mut builder = Builder::new(facts, engine);
-    builder.collect_sources();
+    builder.collect_sources(sources);
     let dirs = builder.winners();
     let units = builder.units();
     let choices = builder.attribute(&dirs, &units);
@@ -50,22 +53,48 @@ pub fn inventory(facts: &Facts<'_>, owners: &Owners, engine: Option<Engine>) -> 
     builder.readers();
     builder.unattributed(&dirs);
     builder.table_grants();
-    builder.finish(owners)
+    // Thousands of small texts are given back on another core meanwhile.
+    rayon::join(|| builder.finish(owners), || drop((dirs, choices))).0
+}
+
+/// Files that hold sources, and root modules' other files that say something: what edits open again.
+pub fn source_files(files: &[(FileId, FileFacts)], inventory: &Inventory) -> BTreeMap<String, SourceFile> {
+    let holding: HashSet<&str> = inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
+    let roots: HashSet<&str> = inventory.roots.iter().map(|root| root.path.as_str()).collect();
+    let files = files.iter().filter(|(id, file)| {
+        holding.contains(id.path.as_str()) || (file.module.is_some() && roots.contains(id.dir()))
+    });
+    let opened =
+        |id: &FileId| SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
+    files.map(|(id, _)| (id.path.clone(), opened(id))).collect()
 }
 
 /// What one directory's module files come to, for each program.
 struct DirView {
     terraform: Winner,
-    opentofu: Winner,
+    /// Only where there are files for OpenTofu alone; elsewhere it sees what Terraform sees.
+    only_opentofu: Option<Winner>,
 }
 
 impl DirView {
+    fn of(files: &[ModuleFile<'_>]) -> Self {
+        let has_tofu = files.iter().any(|file| root_module::is_tofu_file(file.id.name()));
+        Self {
+            terraform: root_module::winner(files, Engine::Terraform),
+            only_opentofu: has_tofu.then(|| root_module::winner(files, Engine::OpenTofu)),
+        }
+    }
+
+    fn opentofu(&self) -> &Winner {
+        self.only_opentofu.as_ref().unwrap_or(&self.terraform)
+    }
+
     /// The engines that see an s3 backend here, each with what it sees.
     fn views(&self) -> Vec<(Engine, &Winner)> {
-        if self.terraform.s3 == self.opentofu.s3 {
+        if self.terraform.s3 == self.opentofu().s3 {
             return self.terraform.s3.map(|_| (Engine::Any, &self.terraform)).into_iter().collect();
         }
-        [(Engine::Terraform, &self.terraform), (Engine::OpenTofu, &self.opentofu)]
+        [(Engine::Terraform, &self.terraform), (Engine::OpenTofu, self.opentofu())]
             .into_iter()
             .filter(|(_, winner)| winner.s3.is_some())
             .collect()
@@ -79,6 +108,73 @@ struct TerraformRoot {
     /// Sources that it accounts for.
     accounted: Vec<usize>,
     problems: Vec<Problem>,
+}
+
+/// The sources of all files, file by file.
+pub struct Sources(Vec<FileSources>);
+
+impl Sources {
+    /// Copies them.
+    pub fn copied(files: &[(FileId, FileFacts)]) -> Self {
+        let of_file = |(id, file): &(FileId, FileFacts)| FileSources::taken(id, &mut file.clone());
+        Self(files.par_iter().with_min_len(256).map(of_file).collect())
+    }
+
+    /// Takes their settings out of the facts: merging asks for them here alone.
+    pub fn taken(files: &mut [(FileId, FileFacts)]) -> Self {
+        Self(files.par_iter_mut().with_min_len(256).map(|(id, file)| FileSources::taken(id, file)).collect())
+    }
+}
+
+/// The sources of one file, in the order of their numbers, and which of them are of a kind of their own.
+#[derive(Default)]
+struct FileSources {
+    sources: Vec<Source>,
+    readers: Vec<usize>,
+    terragrunt: Vec<usize>,
+}
+
+impl FileSources {
+    fn taken(id: &FileId, file: &mut FileFacts) -> Self {
+        let of_module = file.module.as_ref().map_or(0, |module| module.backends.len() + module.readers.len());
+        let of_terragrunt =
+            file.terragrunt.as_ref().map_or(0, |file| file.remote_states.len() + file.generates.len());
+        let flags: usize = file.calls.iter().map(|call| call.config_flags.len()).sum();
+        let count = of_module + of_terragrunt + file.sources.len() + flags;
+        let mut found = Self { sources: Vec::with_capacity(count), ..Self::default() };
+        let mut push = |source: Source| {
+            found.sources.push(Source { git_ignored: id.git_ignored, ..source });
+            found.sources.len() - 1
+        };
+        let take = |source: &mut Source| {
+            let settings = std::mem::take(&mut source.settings);
+            Source { settings, ..source.clone() }
+        };
+        if let Some(module) = &mut file.module {
+            for block in &mut module.backends {
+                push(take(&mut block.source));
+            }
+            for reader in &mut module.readers {
+                found.readers.push(push(take(reader)));
+            }
+        }
+        for source in &mut file.sources {
+            let index = push(take(source));
+            if source.kind == SourceKind::Reader {
+                found.readers.push(index);
+            }
+        }
+        if let Some(file) = &file.terragrunt {
+            // Units are merged from the facts: these are copied.
+            for source in file.remote_states.iter().chain(&file.generates) {
+                found.terragrunt.push(push(source.clone()));
+            }
+        }
+        for flag in file.calls.iter().flat_map(|call| &call.config_flags) {
+            push(flag.clone());
+        }
+        found
+    }
 }
 
 struct Builder<'a> {
@@ -124,38 +220,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn push(&mut self, source: &Source, git_ignored: bool) -> usize {
-        self.inventory.sources.push(Source { git_ignored, ..source.clone() });
-        self.inventory.sources.len() - 1
-    }
-
     /// Numbers every source. Each file's module backends stand together, in order.
-    fn collect_sources(&mut self) {
-        for (id, file) in self.facts.files {
-            let ignored = id.git_ignored;
-            self.first_backend.push(self.inventory.sources.len());
-            for block in file.module.iter().flat_map(|module| &module.backends) {
-                self.push(&block.source, ignored);
-            }
-            for reader in file.module.iter().flat_map(|module| &module.readers) {
-                let index = self.push(reader, ignored);
-                self.reader_sources.push(index);
-            }
-            for source in &file.sources {
-                let index = self.push(source, ignored);
-                if source.kind == SourceKind::Reader {
-                    self.reader_sources.push(index);
-                }
-            }
-            if let Some(file) = &file.terragrunt {
-                for source in file.remote_states.iter().chain(&file.generates) {
-                    let index = self.push(source, ignored);
-                    self.terragrunt_sources.push(index);
-                }
-            }
-            for flag in file.calls.iter().flat_map(|call| &call.config_flags) {
-                self.push(flag, ignored);
-            }
+    fn collect_sources(&mut self, Sources(found): Sources) {
+        self.inventory.sources.reserve_exact(found.iter().map(|file| file.sources.len()).sum());
+        for FileSources { sources, readers, terragrunt } in found {
+            let first = self.inventory.sources.len();
+            self.first_backend.push(first);
+            self.inventory.sources.extend(sources);
+            self.reader_sources.extend(readers.iter().map(|index| first + index));
+            self.terragrunt_sources.extend(terragrunt.iter().map(|index| first + index));
         }
     }
 
@@ -167,28 +240,25 @@ impl<'a> Builder<'a> {
             .filter(|(_, module)| !module.backends.is_empty())
             .map(|(id, _)| id.dir())
             .collect();
-        let mut dirs: BTreeMap<String, Vec<ModuleFile<'a>>> = BTreeMap::new();
+        let mut dirs: BTreeMap<&str, Vec<ModuleFile<'a>>> = BTreeMap::new();
         for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
             if let Some(facts) = file.module.as_ref().filter(|_| with_backend.contains(id.dir())) {
                 let file = ModuleFile { id, facts, first_source: *first_source };
-                dirs.entry(id.dir().to_owned()).or_default().push(file);
+                dirs.entry(id.dir()).or_default().push(file);
             }
         }
-        let mut views = BTreeMap::new();
-        for (dir, files) in dirs {
-            let terraform = root_module::winner(&files, Engine::Terraform);
-            let has_tofu = files.iter().any(|file| root_module::is_tofu_file(file.id.name()));
-            let opentofu =
-                if has_tofu { root_module::winner(&files, Engine::OpenTofu) } else { terraform.clone() };
-            self.inventory.problems.extend(terraform.problems.iter().cloned());
-            let by_terraform = |new: &&Problem| {
-                terraform.problems.iter().any(|p| p.kind == new.kind && p.place == new.place)
-            };
-            let only_tofu = opentofu.problems.iter().filter(|problem| !by_terraform(problem));
+        let dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
+        let views: Vec<(String, DirView)> =
+            dirs.par_iter().map(|(dir, files)| ((*dir).to_owned(), DirView::of(files))).collect();
+        for (_, view) in &views {
+            let terraform = &view.terraform.problems;
+            self.inventory.problems.extend(terraform.iter().cloned());
+            let by_terraform =
+                |new: &&Problem| terraform.iter().any(|p| p.kind == new.kind && p.place == new.place);
+            let only_tofu = view.opentofu().problems.iter().filter(|problem| !by_terraform(problem));
             self.inventory.problems.extend(only_tofu.cloned());
-            views.insert(dir, DirView { terraform, opentofu });
         }
-        views
+        views.into_iter().collect()
     }
 
     fn attribute(
@@ -207,18 +277,21 @@ impl<'a> Builder<'a> {
             let has = |name| block.is_some_and(|block| block.setting(name).is_some());
             roots.push(partial::RootInput { path, has_bucket: has("bucket"), has_key: has("key") });
         }
-        let mut calls: Vec<Call> = Vec::new();
-        for (_, file) in self.facts.files {
-            calls.extend(file.calls.iter().cloned());
-            // Terragrunt hands these to its own units; here they are only habits.
+        // Terragrunt hands these to its own units; here they are only habits.
+        let of_unit = |file: &FileFacts| -> Vec<Call> {
             let handed = file.terragrunt.iter().flat_map(|file| &file.extra_arguments);
-            calls.extend(handed.map(|call| Call {
+            let only_habit = |call: &Call| Call {
                 config_files: Vec::new(),
                 config_flags: Vec::new(),
                 var_files: Vec::new(),
                 ..call.clone()
-            }));
-        }
+            };
+            handed.map(only_habit).collect()
+        };
+        let handed: Vec<Vec<Call>> = self.facts.files.iter().map(|(_, file)| of_unit(file)).collect();
+        let files = self.facts.files.iter().zip(&handed);
+        let calls: Vec<&Call> =
+            files.flat_map(|((_, file), handed)| file.calls.iter().chain(handed)).collect();
         let attribution = partial::attribute(&roots, &self.inventory.sources, &calls);
         self.reasons = attribution.unattributed.into_iter().collect();
         self.inventory.shared_var_files = attribution.shared_var_files;
@@ -269,7 +342,8 @@ impl<'a> Builder<'a> {
         let no_scope = Scope::default();
         let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
         let mut found = TerraformRoot::default();
-        let mut backends = Vec::new();
+        // Most have one: thousands of them, each with room for more, would be mostly room.
+        let mut backends = Vec::with_capacity(choices.len().max(1));
         for (engine, winner) in view.views() {
             let Some(block) = winner.s3 else { continue };
             found.accounted.push(block);
@@ -445,11 +519,8 @@ impl<'a> Builder<'a> {
             Engine::Any
         };
         let winner =
-            view.map(|view| if engine == Engine::OpenTofu { &view.opentofu } else { &view.terraform });
-        let required = match winner {
-            Some(winner) => winner.required_versions.clone(),
-            None => Vec::new(),
-        };
+            view.map(|view| if engine == Engine::OpenTofu { view.opentofu() } else { &view.terraform });
+        let required = winner.map_or(&[][..], |winner| &winner.required_versions);
         // Only pins of the directories above can hold here.
         let above =
             std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
@@ -465,7 +536,7 @@ impl<'a> Builder<'a> {
             path: path.to_owned(),
             kind,
             backends,
-            versions: versions::judge(&required, &pins, engine),
+            versions: versions::judge(required, &pins, engine),
             owners: Vec::new(),
             called_by: Vec::new(),
             link_of: None,
@@ -474,17 +545,19 @@ impl<'a> Builder<'a> {
 
     /// Marks root modules that other modules call: Terraform ignores their backend there.
     fn called_by(&mut self) {
-        let mut callers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (id, file) in self.facts.files {
-            for (_, path) in file.module.iter().flat_map(|module| &module.local_modules) {
-                if let Some(target) = resolve(id.dir(), path) {
-                    callers.entry(target).or_default().insert(id.dir().to_owned());
-                }
-            }
-        }
-        for root in &mut self.inventory.roots {
-            if let Some(callers) = callers.remove(&root.path) {
-                root.called_by = callers.into_iter().collect();
+        // They are sorted by path.
+        let roots = &self.inventory.roots;
+        let root_at = |path: &str| roots.binary_search_by(|root| root.path.as_str().cmp(path)).ok();
+        let called_in = |(id, file): &'a (FileId, FileFacts)| {
+            let calls = file.module.iter().flat_map(|module| &module.local_modules);
+            let targets = calls.filter_map(|(_, path)| resolve(id.dir(), path));
+            targets.filter_map(|target| root_at(&target)).map(|root| (root, id.dir())).collect::<Vec<_>>()
+        };
+        let calls: BTreeSet<(usize, &str)> =
+            self.facts.files.par_iter().with_min_len(256).flat_map_iter(called_in).collect();
+        for (root, caller) in calls {
+            if let Some(root) = self.inventory.roots.get_mut(root) {
+                root.called_by.push(caller.to_owned());
             }
         }
     }
@@ -576,7 +649,7 @@ impl<'a> Builder<'a> {
         match source.kind {
             SourceKind::Backend | SourceKind::BackendOverride => {
                 let other =
-                    view.and_then(|view| view.terraform.other.clone().or(view.opentofu.other.clone()));
+                    view.and_then(|view| view.terraform.other.clone().or(view.opentofu().other.clone()));
                 match other {
                     Some(other) => format!("this directory uses `{other}`: the s3 block does not count"),
                     None => "a Terragrunt unit replaces this block".to_owned(),
@@ -632,21 +705,7 @@ impl<'a> Builder<'a> {
     }
 
     fn finish(mut self, owners: &Owners) -> Inventory {
-        let holding: HashSet<&str> =
-            self.inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
-        let roots: HashSet<&str> = self.inventory.roots.iter().map(|root| root.path.as_str()).collect();
-        let files = self.facts.files.iter().filter(|(id, file)| {
-            holding.contains(id.path.as_str()) || (file.module.is_some() && roots.contains(id.dir()))
-        });
-        self.inventory.files = files
-            .map(|(id, _)| {
-                let opened = SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
-                (id.path.clone(), opened)
-            })
-            .collect();
-        for root in &mut self.inventory.roots {
-            root.owners = owners.owners_of_dir(&root.path);
-        }
+        self.inventory.roots.par_iter_mut().for_each(|root| root.owners = owners.owners_of_dir(&root.path));
         let inventory = &mut self.inventory;
         inventory
             .problems
@@ -702,7 +761,7 @@ mod tests {
             repo_prefix: Some(""),
             scopes: &BTreeMap::new(),
         };
-        inventory(&facts, &Owners::default(), None)
+        inventory(&facts, Sources::copied(&read), &Owners::default(), None)
     }
 
     fn modes(inventory: &Inventory) -> Vec<(&str, LockMode)> {

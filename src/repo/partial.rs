@@ -59,7 +59,7 @@ const NAME_DEPTH: usize = 3;
 const SHAPE_DEPTH: usize = 2;
 
 /// Existing files that calls name as backend-config: they are to be read whatever their names are.
-pub fn named_files<'f>(calls: &[Call], files: &[&'f str]) -> BTreeSet<&'f str> {
+pub fn named_files<'f>(calls: &[&Call], files: &[&'f str]) -> BTreeSet<&'f str> {
     let index = Index::new(files.iter().enumerate().map(|(at, path)| (*path, at)));
     let mut found = BTreeSet::new();
     let mut seen = HashSet::new();
@@ -79,7 +79,7 @@ pub fn named_files<'f>(calls: &[Call], files: &[&'f str]) -> BTreeSet<&'f str> {
 ///
 /// Files and flags of other kinds among `sources` are passed over. A call's flags are found among `sources` by
 /// file and position.
-pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[Call]) -> Attribution {
+pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -> Attribution {
     let mut work = Work::new(roots, sources);
     let mut by_file: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in calls {

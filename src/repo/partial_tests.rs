@@ -26,7 +26,7 @@ fn repo(roots: &[&str], config: &[&str], scripts: &[(&str, &str)]) -> (Vec<Sourc
     let calls: Vec<Call> =
         scripts.iter().flat_map(|(file, text)| read_calls(file, Text::new(text.as_bytes()))).collect();
     sources.extend(calls.iter().flat_map(|call| call.config_flags.iter().cloned()));
-    let result = attribute(&roots, &sources, &calls);
+    let result = attribute(&roots, &sources, &calls.iter().collect::<Vec<_>>());
     (sources, result)
 }
 
@@ -163,7 +163,10 @@ fn files_that_are_both_and_files_that_calls_name() {
     let calls =
         read_calls("x.sh", Text::new(b"terraform init -backend-config=../env/$E.vars -backend-config=$X"));
     assert_eq!(
-        named_files(&calls, &["a/env/p.vars", "env/q.vars", "env/q.txt", "main.tf"]),
+        named_files(
+            &calls.iter().collect::<Vec<_>>(),
+            &["a/env/p.vars", "env/q.vars", "env/q.txt", "main.tf"]
+        ),
         BTreeSet::from(["a/env/p.vars", "env/q.vars"])
     );
 }

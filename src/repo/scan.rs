@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use globset::GlobSet;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::buffer::Buffer;
 use super::class::{FileClass, Prefilter, Promise, class_in, class_of};
@@ -60,8 +61,14 @@ pub struct Collected {
 }
 
 impl Collected {
-    /// Merges what was read.
+    /// Merges what was read, and names the files that edits would open.
     pub fn inventory(&self) -> Inventory {
+        let mut inventory = self.merged(merge::Sources::copied(&self.files));
+        inventory.files = merge::source_files(&self.files, &inventory);
+        inventory
+    }
+
+    fn merged(&self, sources: merge::Sources) -> Inventory {
         let facts = merge::Facts {
             files: &self.files,
             dir_links: &self.dir_links,
@@ -70,7 +77,7 @@ impl Collected {
             repo_prefix: self.repo_prefix.as_deref(),
             scopes: &self.scopes,
         };
-        merge::inventory(&facts, &self.owners, self.engine)
+        merge::inventory(&facts, sources, &self.owners, self.engine)
     }
 
     /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
@@ -99,14 +106,16 @@ impl Collected {
     }
 }
 
-/// Reads everything below the paths and merges it.
+/// Reads everything below the paths and merges it. No files to edit are named: [`collect`] and
+/// [`Collected::inventory`] do that.
 ///
 /// # Errors
 /// A path that is not there, an exclude glob that can't be read. What can't be read further down is a problem in
 /// the inventory.
 pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
-    let collected = collect(options, progress)?;
-    let inventory = collected.inventory();
+    let mut collected = collect(options, progress)?;
+    let sources = merge::Sources::taken(&mut collected.files);
+    let inventory = collected.merged(sources);
     // The program ends after its one scan: giving back a hundred thousand small allocations would only cost time.
     std::mem::forget(collected);
     Ok(inventory)
@@ -266,7 +275,24 @@ fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result
 }
 
 thread_local! {
-    static BUFFER: std::cell::RefCell<Buffer> = std::cell::RefCell::new(Buffer::default());
+    static BUFFER: std::cell::RefCell<Buffer> = {
+        take_space_at_once();
+        std::cell::RefCell::new(Buffer::default())
+    };
+}
+
+/// What is kept of files is many small texts. glibc's allocator gives every thread but the first one its own space and
+/// lets it grow by a page at a time, one call of the system each; space that it had once it keeps. The first block is
+/// mapped by itself, which teaches the allocator that blocks of this size are usual; the second one comes from the
+/// thread's own space. Nothing is written to it, so it takes no memory; other allocators pass over this.
+fn take_space_at_once() {
+    const SPACE: usize = 16 * 1024 * 1024;
+    for _ in 0..2 {
+        let mut space: Vec<u8> = Vec::new();
+        // Where there is no such space, none is needed.
+        let _ = space.try_reserve_exact(SPACE);
+        std::hint::black_box(space);
+    }
 }
 
 fn unreadable(path: &str, error: &io::Error) -> Problem {
@@ -326,22 +352,25 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
 fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
     let known: BTreeSet<&str> =
         kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
-    let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for (id, facts) in kept {
+    let named_in = |(id, facts): &(FileId, FileFacts)| {
+        let mut found = Vec::new();
         for call in &facts.calls {
             let literal = call.config_files.iter().filter(|(file, _)| !file.contains(['$', '{', '*', '%']));
-            for (file, _) in literal {
-                for (shown, os_path) in places_of(id, call.dir.as_deref(), file) {
-                    if !known.contains(shown.as_str()) && os_path.is_file() {
-                        wanted.entry(shown).or_insert(os_path);
-                    }
-                }
-            }
+            let places = literal.flat_map(|(file, _)| places_of(id, call.dir.as_deref(), file));
+            found.extend(
+                places.filter(|(shown, os_path)| !known.contains(shown.as_str()) && os_path.is_file()),
+            );
         }
+        found
+    };
+    let found: Vec<(String, PathBuf)> = kept.par_iter().with_min_len(256).flat_map_iter(named_in).collect();
+    let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
+    for (shown, os_path) in found {
+        wanted.entry(shown).or_insert(os_path);
     }
     let flat = kept.iter().filter(|(_, facts)| *facts == FileFacts::default());
     let flat: BTreeMap<&str, &FileId> = flat.map(|(id, _)| (id.path.as_str(), id)).collect();
-    let calls: Vec<Call> = kept.iter().flat_map(|(_, facts)| facts.calls.iter().cloned()).collect();
+    let calls: Vec<&Call> = kept.iter().flat_map(|(_, facts)| &facts.calls).collect();
     let paths: Vec<&str> = flat.keys().copied().collect();
     let mut by_pattern = BTreeSet::new();
     for path in partial::named_files(&calls, &paths) {
@@ -364,7 +393,7 @@ fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String
     }
     let mut places = Vec::new();
     for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
-        for dir in [call_dir.unwrap_or("."), "."] {
+        for dir in call_dir.into_iter().chain(["."]) {
             let (Some(shown_dir), os_dir) = (resolve(shown_base, dir), os_base.join(dir)) else {
                 continue;
             };

@@ -417,7 +417,13 @@ pub fn join(dir: &str, name: &str) -> String {
     match dir {
         "." | "" => name.to_owned(),
         "/" => format!("/{name}"),
-        _ => format!("{dir}/{name}"),
+        _ => {
+            let mut path = String::with_capacity(dir.len() + 1 + name.len());
+            path.push_str(dir);
+            path.push('/');
+            path.push_str(name);
+            path
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
@@ -12,6 +13,9 @@ use super::words::safe_json;
 use super::{SCHEMA_VERSION, ScanReport};
 use crate::finding::Finding;
 use crate::repo::inventory::{Inventory, Summary};
+
+/// Entries of a list that one thread writes at a time.
+const PART: usize = 64;
 
 /// What `lockshift scan --format json` prints.
 #[derive(Serialize, JsonSchema)]
@@ -40,21 +44,101 @@ struct SummaryJson<'a> {
     ignored: usize,
 }
 
+impl<'a> ScanJson<'a> {
+    fn of(report: &'a ScanReport<'_>) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            inventory: report.inventory,
+            findings: report.findings,
+            summary: SummaryJson {
+                counts: &report.summary,
+                migration: Migration::of(&report.summary),
+                findings: by_severity(report),
+                ignored: report.findings.len() - report.open().count(),
+            },
+        }
+    }
+}
+
 /// The report as one JSON document with a line break at its end.
+///
+/// # Errors
+/// None that a report can cause.
 pub fn render(report: &ScanReport<'_>) -> Result<String, serde_json::Error> {
-    let document = ScanJson {
-        schema_version: SCHEMA_VERSION,
-        inventory: report.inventory,
-        findings: report.findings,
-        summary: SummaryJson {
-            counts: &report.summary,
-            migration: Migration::of(&report.summary),
-            findings: by_severity(report),
-            ignored: report.findings.len() - report.open().count(),
-        },
-    };
-    let mut json = serde_json::to_string_pretty(&document)?;
+    Ok(render_parts(report)?.concat())
+}
+
+/// The text of [`render`] in parts that are to be written one after the other.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_parts(report: &ScanReport<'_>) -> Result<Vec<String>, serde_json::Error> {
+    let document = ScanJson::of(report);
+    // A large repository's document is written on all cores, a small one in one go; the text is the same.
+    if report.inventory.roots.len() + report.findings.len() > PART {
+        return in_parts(&document);
+    }
+    let mut json = safe_text(&document)?;
     json.push('\n');
+    Ok(vec![json])
+}
+
+/// Some entries of a list, to be written when asked for.
+type Part<'a> = Box<dyn Fn() -> serde_json::Result<String> + Send + Sync + 'a>;
+
+/// The document from its parts, its lists cut into pieces of a few entries each.
+fn in_parts(document: &ScanJson<'_>) -> serde_json::Result<Vec<String>> {
+    let ScanJson { schema_version, inventory, findings, summary } = document;
+    let lists = [
+        ("roots", parts(&inventory.roots)),
+        ("readers", parts(&inventory.readers)),
+        ("unattributed", parts(&inventory.unattributed)),
+        ("lock_tables", parts(&inventory.lock_tables)),
+        ("grants", parts(&inventory.grants)),
+        ("habits", parts(&inventory.habits)),
+        ("shared_var_files", parts(&inventory.shared_var_files)),
+        ("problems", parts(&inventory.problems)),
+        ("findings", parts(findings)),
+    ];
+    let all: Vec<&Part<'_>> = lists.iter().flat_map(|(_, parts)| parts).collect();
+    let written: Vec<String> = all.par_iter().map(|part| part()).collect::<Result<_, _>>()?;
+
+    let mut json = vec![format!("{{\n  \"schema_version\": {schema_version},\n")];
+    let mut written = written.into_iter();
+    for (name, parts) in &lists {
+        json.push(format!("  \"{name}\": ["));
+        for (number, entries) in written.by_ref().take(parts.len()).enumerate() {
+            json.push(if number == 0 { "\n" } else { ",\n" }.to_owned());
+            json.push(entries);
+        }
+        json.push(if parts.is_empty() { "],\n" } else { "\n  ],\n" }.to_owned());
+    }
+    let summary = safe_text(&BTreeMap::from([("summary", summary)]))?;
+    json.push(inside(summary, "{\n", "}"));
+    json.push("}\n".to_owned());
+    Ok(json)
+}
+
+/// A list in a list has the indentation of a list in an object: its entries stand as they will in the document.
+fn parts<T: Serialize + Sync>(list: &[T]) -> Vec<Part<'_>> {
+    list.chunks(PART).map(|entries| Box::new(move || entries_of(entries)) as Part<'_>).collect()
+}
+
+fn entries_of<T: Serialize>(entries: &[T]) -> serde_json::Result<String> {
+    Ok(inside(safe_text(&[entries])?, "[\n  [\n", "\n  ]\n]"))
+}
+
+/// The text between what it begins and ends with.
+fn inside(mut text: String, begin: &str, end: &str) -> String {
+    if text.ends_with(end) && text.starts_with(begin) {
+        text.truncate(text.len() - end.len());
+        text.drain(..begin.len());
+    }
+    text
+}
+
+fn safe_text(value: &impl Serialize) -> serde_json::Result<String> {
+    let json = serde_json::to_string_pretty(value)?;
     Ok(match safe_json(&json) {
         Cow::Borrowed(_) => json,
         Cow::Owned(safe) => safe,
@@ -139,6 +223,22 @@ mod tests {
         assert_eq!(json.find(|c: char| c.is_control() && c != '\n' || c == '\u{202e}'), None);
         let document: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(document["roots"][0]["path"], json!(inventory.roots[0].path));
+    }
+
+    #[test]
+    fn a_document_in_parts_is_the_same_text() {
+        for (mut inventory, mut findings) in [(sample::inventory(), sample::findings()), sample::hostile()] {
+            let (roots, some) = (inventory.roots.clone(), findings.clone());
+            for times in [0, 1, 100] {
+                inventory.roots = roots.iter().cycle().take(times * roots.len()).cloned().collect();
+                findings = some.iter().cycle().take(times * some.len()).cloned().collect();
+                let report = ScanReport::new(&inventory, &findings);
+                let document = ScanJson::of(&report);
+                let whole = safe_text(&document).unwrap() + "\n";
+                assert_eq!(in_parts(&document).unwrap().concat(), whole);
+                assert_eq!(render(&report).unwrap(), whole);
+            }
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::slice::ParallelSliceMut;
 
 use super::ignores::{IGNORE_EXPIRED, IGNORE_UNUSED};
 use super::{ALL, Check};
@@ -52,7 +53,7 @@ pub fn check(inventory: &Inventory, config: &Config, today: Date) -> Vec<Finding
             }
         },
     });
-    findings.sort_by(|a, b| {
+    findings.par_sort_by(|a, b| {
         (&a.place, &a.rule, &a.subject, &a.message).cmp(&(&b.place, &b.rule, &b.subject, &b.message))
     });
     // Two backends of one root module can say the very same, word for word.

@@ -60,6 +60,10 @@ fn collect(
 ) -> Option<LexError> {
     let text = at.text();
     let mut error = body.error;
+    if nesting == 0 {
+        // Kept of thousands of files: without room to spare.
+        found.reserve_exact(body.attributes.len() + body.blocks.len());
+    }
     for attribute in &body.attributes {
         let name = format!("{prefix}{}", attribute.name);
         let inner = braces(text, attribute.value_span).filter(|_| nesting < MAX_NESTING);
@@ -155,6 +159,9 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
             _ => {}
         }
     }
+    facts.backends.shrink_to_fit();
+    facts.required_versions.shrink_to_fit();
+    facts.readers.shrink_to_fit();
     (facts, problems)
 }
 

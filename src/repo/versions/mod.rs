@@ -53,7 +53,7 @@ fn depth(scope: &str) -> usize {
 /// [`applicable`]), nearest first.
 pub fn judge<P: Borrow<VersionPin>>(required: &[(Place, Setting)], pins: &[P], engine: Engine) -> Versions {
     let pins: Vec<&VersionPin> = pins.iter().map(Borrow::borrow).collect();
-    let mut evidence = Vec::new();
+    let mut evidence = Vec::with_capacity(required.len() + pins.len());
     let mut parts = Vec::new();
     for tool in engines(engine, &pins) {
         let requirement = requirement(tool, required, &pins);
