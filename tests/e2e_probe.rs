@@ -129,7 +129,7 @@ fn a_store_that_ignores_conditions_is_critical_and_nothing_is_released_there() {
         json!({"ID": "1", "Who": "a@b", "Created": "2020-01-01T00:00:00Z", "Path": "states/k"}).to_string();
     assert_eq!(s3(&url, "PUT", "/states/k.tflock", &lock), 200);
     let dir = TempDir::new().unwrap();
-    let arguments = ["unlock", "s3://states/k", "--id", "1", "--no-table", "--yes"];
+    let arguments = ["unlock", "s3://states/k", "--id", "1", "--no-table", "--yes", "--even-if-young"];
     let output = lockshift(dir.path(), &url, &arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -169,7 +169,7 @@ fn a_no_removes_nothing_and_ctrl_c_at_the_question_neither() {
     let lock = r#"{"ID":"1","Created":"2020-01-01T00:00:00Z","Path":"states/k"}"#;
     emulator.put("states", "k.tflock", lock);
     let here = TempDir::new().unwrap();
-    let arguments = ["s3://states/k", "--id", "1", "--no-table"];
+    let arguments = ["s3://states/k", "--id", "1", "--no-table", "--even-if-young"];
     let (code, said) = Asked::new(here.path(), &emulator, &arguments).answer("n");
     assert_eq!((code, said.contains("nothing was removed")), (Some(1), true), "{said}");
     // Ctrl-C, as a terminal sends it.
