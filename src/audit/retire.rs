@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::expected::{Access, TableRef};
+use super::judge::commands::word;
 use super::snapshot::{DIGEST_SUFFIX, Read, Settled, Snapshot, TableFacts, TableItem, TableSnapshot};
 use crate::moment::Moment;
 use crate::repo::facts::GrantKind;
@@ -358,9 +359,9 @@ fn commands(
     inventory: Option<&Inventory>,
     verdict: Verdict,
 ) -> Vec<String> {
-    let name = quote(&table.name);
+    let name = word(&table.name);
     let region =
-        table.region.as_deref().map(|region| format!(" --region {}", quote(region))).unwrap_or_default();
+        table.region.as_deref().map(|region| format!(" --region {}", word(region))).unwrap_or_default();
     let mut commands = Vec::new();
     if verdict != Verdict::Ready {
         commands.push(
@@ -374,7 +375,7 @@ fn commands(
     }
     commands.push(format!(
         "aws dynamodb create-backup{region} --table-name {name} --backup-name {}",
-        quote(&format!("{}-retired", table.name))
+        word(&format!("{}-retired", table.name))
     ));
     if found.and_then(|found| found.exists.known()).is_some_and(|facts| facts.deletion_protection) {
         commands.push(format!(
@@ -396,13 +397,6 @@ fn commands(
     }
     commands.push("# then remove the IAM statements, variables and CI secrets that name it".to_owned());
     commands
-}
-
-/// A word for a POSIX shell.
-fn quote(word: &str) -> String {
-    let plain = !word.is_empty()
-        && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:=@".contains(&byte));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]

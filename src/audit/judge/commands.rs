@@ -15,7 +15,7 @@ use crate::repo::inventory::{Engine, LockMode};
 
 /// A word for a shell: plain where it can be, in single quotes, or in `$'…'` where it holds characters that a terminal
 /// would obey or that turn the text's direction.
-pub(super) fn word(text: &str) -> String {
+pub(in crate::audit) fn word(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@,".contains(&byte);
     if !text.is_empty() && text.bytes().all(plain) {
         return text.to_owned();

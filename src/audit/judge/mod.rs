@@ -7,7 +7,7 @@
 
 mod bucket;
 mod case;
-mod commands;
+pub(in crate::audit) mod commands;
 mod coverage;
 mod digests;
 mod lock_finding;

@@ -246,10 +246,3 @@ fn what_terraform_made_is_deleted_by_terraform() {
     assert!(ready.commands[2].contains("aws_dynamodb_table.locks"));
     assert!(!ready.commands.iter().any(|command| command.contains("delete-table")));
 }
-
-#[test]
-fn a_strange_name_is_quoted_for_the_shell() {
-    assert_eq!(quote("a-b_c.d"), "a-b_c.d");
-    assert_eq!(quote("a'; rm -rf $HOME"), r"'a'\''; rm -rf $HOME'");
-    assert_eq!(quote(""), "''");
-}
