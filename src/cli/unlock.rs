@@ -26,7 +26,7 @@ use target::{Choice, Target};
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  the lock is gone (or was not there), the digest is as wanted
+  0  the lock is gone (or was not there), the digest is as wanted; with --dry-run: it would be
   1  refused, or kept because something changed: nothing was removed that was not shown
   2  could not run: usage, configuration
   3  something could not be read
@@ -209,6 +209,10 @@ impl Run<'_> {
             return Ok(Outcome::Findings);
         }
         let stores_named: Vec<String> = removals.iter().map(|removal| removal.store.to_string()).collect();
+        if self.args.dry_run {
+            output::write(&format!("would be removed from {}\n", stores_named.join(" and ")), None)?;
+            return Ok(Outcome::Clean);
+        }
         if !self.confirmed(&format!("Remove this lock from {}?", stores_named.join(" and ")))? {
             return Ok(Outcome::Findings);
         }
@@ -260,6 +264,10 @@ impl Run<'_> {
             WantedDigest::Set => "Write the MD5 of the state into the digest item?",
             WantedDigest::Remove => "Remove the digest item?",
         };
+        if self.args.dry_run {
+            output::write("would be done\n", None)?;
+            return Ok(Outcome::Clean);
+        }
         if !self.confirmed(question)? {
             return Ok(Outcome::Findings);
         }
@@ -282,10 +290,6 @@ impl Run<'_> {
 
     /// Whether the user agrees to what was just shown.
     fn confirmed(&self, question: &str) -> Result<bool, Failure> {
-        if self.args.dry_run {
-            output::write("nothing is removed: --dry-run\n", None)?;
-            return Ok(false);
-        }
         if self.args.yes {
             return Ok(true);
         }
