@@ -219,14 +219,7 @@ impl Stores {
         }
         match delete.send().await {
             Ok(_) => Written::Done,
-            Err(error) => {
-                let failure = Failure::of(&error);
-                if failure.is("ConditionalCheckFailedException") {
-                    Written::Changed(failure.reason)
-                } else {
-                    Written::Failed(failure.reason)
-                }
-            }
+            Err(error) => not_written(Failure::of(&error)),
         }
     }
 
@@ -290,14 +283,7 @@ impl Stores {
         };
         match put.send().await {
             Ok(_) => Written::Done,
-            Err(error) => {
-                let failure = Failure::of(&error);
-                if failure.is("ConditionalCheckFailedException") {
-                    Written::Changed(failure.reason)
-                } else {
-                    Written::Failed(failure.reason)
-                }
-            }
+            Err(error) => not_written(Failure::of(&error)),
         }
     }
 
@@ -356,6 +342,15 @@ impl Stores {
                 }
             }
         }
+    }
+}
+
+/// How a conditional write ended that DynamoDB did not do.
+fn not_written(failure: Failure) -> Written {
+    if failure.is("ConditionalCheckFailedException") {
+        Written::Changed(failure.reason)
+    } else {
+        Written::Failed(failure.reason)
     }
 }
 
