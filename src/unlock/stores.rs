@@ -2,16 +2,18 @@
 //! to AWS, and nothing here decides.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
-use md5::{Digest, Md5};
 
 use super::digest::Item;
 use super::seen::{Held, Proof, Seen, Side, State, Store};
+use crate::audit::collect::bodies::{capped, md5_of};
 use crate::audit::collect::clients::Clients;
+use crate::audit::collect::digests::is_md5;
 use crate::audit::collect::failure::Failure;
 use crate::audit::collect::meter::Meter;
 use crate::audit::expected::{Access, TableRef};
-use crate::audit::lock_info::{LockBody, MAX_BYTES};
+use crate::audit::lock_info::LockBody;
 use crate::audit::snapshot::{DIGEST_SUFFIX, LOCK_SUFFIX};
 use crate::moment::Moment;
 
@@ -318,10 +320,9 @@ impl Stores {
             }
         };
         let etag = head.e_tag().unwrap_or_default().trim_matches('"').to_owned();
-        let plain = etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit());
         let encryption = head.server_side_encryption().map(|kind| kind.as_str().to_owned());
         let sse_s3 = encryption.as_deref().is_none_or(|kind| kind == "AES256");
-        if plain && sse_s3 && head.sse_customer_algorithm().is_none() {
+        if is_md5(&etag) && sse_s3 && head.sse_customer_algorithm().is_none() {
             return StateMd5::Is(etag.to_ascii_lowercase());
         }
         if !read_body {
@@ -329,18 +330,9 @@ impl Stores {
                 format!("its ETag is no MD5 (encryption {})", encryption.as_deref().unwrap_or("unknown"));
             return StateMd5::Unknown(why);
         }
-        match self.s3.get_object().bucket(&self.state.bucket).key(&self.state.state_path).send().await {
-            Err(error) => StateMd5::Unknown(Failure::of(&error).reason),
-            Ok(mut object) => {
-                let mut md5 = Md5::new();
-                loop {
-                    match object.body.try_next().await {
-                        Ok(Some(bytes)) => md5.update(&bytes),
-                        Ok(None) => return StateMd5::Is(hex(&md5.finalize())),
-                        Err(error) => return StateMd5::Unknown(error.to_string()),
-                    }
-                }
-            }
+        match md5_of(&self.s3, &self.state.bucket, &self.state.state_path).await {
+            Ok(md5) => StateMd5::Is(md5),
+            Err(failure) => StateMd5::Unknown(failure.reason),
         }
     }
 }
@@ -355,20 +347,9 @@ fn not_written(failure: Failure) -> Written {
 }
 
 /// The lock document of an answer, never more of it than a lock document can be long.
-async fn body(mut object: aws_sdk_s3::operation::get_object::GetObjectOutput) -> LockBody {
-    let mut bytes = Vec::new();
-    loop {
-        match object.body.try_next().await {
-            Ok(Some(more)) => bytes.extend_from_slice(&more),
-            Ok(None) => return LockBody::read(&bytes),
-            Err(error) => return LockBody::Unread { why: error.to_string() },
-        }
-        if bytes.len() > MAX_BYTES {
-            return LockBody::read(&bytes);
-        }
+async fn body(object: GetObjectOutput) -> LockBody {
+    match capped(object.body).await {
+        Ok(bytes) => LockBody::read(&bytes),
+        Err(failure) => LockBody::Unread { why: failure.reason },
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

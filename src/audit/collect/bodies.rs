@@ -87,7 +87,7 @@ pub(super) fn too_large(size: u64) -> LockBody {
 }
 
 /// The body, or as much of it as shows that it is too large: a server may ignore the range.
-async fn capped(mut body: ByteStream) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn capped(mut body: ByteStream) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_BYTES {
         match body.next().await {
@@ -103,7 +103,7 @@ async fn capped(mut body: ByteStream) -> Result<Vec<u8>, Failure> {
 ///
 /// # Errors
 /// What the server said.
-pub(super) async fn md5_of(client: &Client, bucket: &str, key: &str) -> Result<String, Failure> {
+pub(crate) async fn md5_of(client: &Client, bucket: &str, key: &str) -> Result<String, Failure> {
     let answer = client.get_object().bucket(bucket).key(key).send().await;
     let mut body = answer.map_err(|error| Failure::of(&error))?.body;
     let mut md5 = Md5::new();

@@ -55,7 +55,7 @@ fn state_mut<'b>(bucket: &'b mut BucketRead, path: &str) -> Option<&'b mut State
 }
 
 /// 32 hex digits: not the ETag of a multipart upload (`…-2`).
-fn is_md5(etag: &str) -> bool {
+pub(crate) fn is_md5(etag: &str) -> bool {
     etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -12,11 +12,11 @@ use crate::audit::snapshot::{SCHEMA_VERSION, Snapshot};
 
 mod account;
 mod all;
-mod bodies;
+pub(crate) mod bodies;
 mod bucket;
 pub(crate) mod clients;
 mod cloudwatch;
-mod digests;
+pub(crate) mod digests;
 mod facts;
 pub(crate) mod failure;
 mod history;
