@@ -15,101 +15,37 @@
 )]
 
 use std::fs;
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 mod support;
 
+use support::stores::Store;
+
 const BUCKET: &str = "acme-tfstate";
 const LOCK: &str = "acme-tfstate/prod/terraform.tfstate.tflock";
 
-/// A running server; it ends when this is dropped.
-struct Weed {
-    child: Child,
-    port: u16,
-    dir: tempfile::TempDir,
-}
-
-impl Drop for Weed {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn program() -> PathBuf {
-    std::env::var_os("LOCKSHIFT_WEED")
-        .map_or_else(|| support::repository().join("target/ci-venv/bin/weed"), PathBuf::from)
-}
+/// The server, with four users.
+struct Weed(Store);
 
 impl Weed {
     fn start() -> Self {
-        let dir = tempfile::tempdir().unwrap();
         let users = ["admin", "runner", "rescuer", "intruder"].map(|name| {
             let actions =
                 if name == "admin" { json!(["Admin", "Read", "Write", "List"]) } else { json!(["Read", "Write", "List"]) };
             json!({"name": name, "credentials": [{"accessKey": name, "secretKey": format!("{name}-secret")}], "actions": actions})
         });
-        fs::write(dir.path().join("s3.json"), json!({"identities": users}).to_string()).unwrap();
-        fs::create_dir(dir.path().join("data")).unwrap();
-        // All at once, so that they differ.
-        let listeners: Vec<TcpListener> = (0..8).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        let ports: Vec<u16> =
-            listeners.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
-        drop(listeners);
-        let flags = [
-            "-master.port",
-            "-master.port.grpc",
-            "-volume.port",
-            "-volume.port.grpc",
-            "-filer.port",
-            "-filer.port.grpc",
-            "-s3.port",
-            "-s3.port.grpc",
-        ];
-        let child = Command::new(program())
-            .args([
-                "server",
-                "-dir=data",
-                "-ip=127.0.0.1",
-                "-ip.bind=127.0.0.1",
-                "-filer",
-                "-s3",
-                "-s3.config=s3.json",
-            ])
-            .args(["-master.volumeSizeLimitMB=64", "-master.telemetry=false"])
-            .args(flags.iter().zip(&ports).map(|(flag, port)| format!("{flag}={port}")))
-            .current_dir(dir.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(dir.path().join("log")).unwrap())
-            .spawn()
-            .unwrap_or_else(|error| {
-                panic!(
-                    "{} did not start ({error}): run `scripts/test`, which installs it",
-                    program().display()
-                )
-            });
-        let mut weed = Self { child, port: ports[6], dir };
+        let weed = Self(Store::seaweedfs(Some(&json!({"identities": users}).to_string())));
+        // It answers before all of its parts are there.
         let begun = Instant::now();
         while weed.request("admin", "PUT", BUCKET, None) != 200 {
-            let ended = weed.child.try_wait().unwrap().is_some();
-            assert!(
-                !ended && begun.elapsed() < Duration::from_secs(120),
-                "weed never answered: {}",
-                weed.log()
-            );
+            assert!(begun.elapsed() < Duration::from_secs(120), "no bucket was made: {}", weed.0.log());
             std::thread::sleep(Duration::from_millis(250));
         }
         weed
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
     /// A signed request: the status, 0 where nobody answers.
@@ -128,7 +64,7 @@ impl Weed {
         if let Some(body) = body {
             curl.args(["--data-binary", body, "--header", "Content-Type: application/octet-stream"]);
         }
-        let output = curl.arg(format!("http://127.0.0.1:{}/{path}", self.port)).output();
+        let output = curl.arg(format!("{}/{path}", self.0.url())).output();
         let output = output.expect("curl starts: install the package curl");
         String::from_utf8_lossy(&output.stdout).trim().parse().unwrap_or(0)
     }
@@ -149,7 +85,7 @@ impl Weed {
             .env("AWS_SECRET_ACCESS_KEY", format!("{who}-secret"))
             .env("AWS_REGION", "us-east-1")
             .env("AWS_EC2_METADATA_DISABLED", "true")
-            .env("AWS_ENDPOINT_URL_S3", format!("http://127.0.0.1:{}", self.port));
+            .env("AWS_ENDPOINT_URL_S3", self.0.url());
         command
     }
 }

@@ -2,7 +2,7 @@
 //! Speaks plain HTTP by itself, so that no test needs a client library.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,8 +19,8 @@ impl Emulator {
     /// Starts one and waits until it answers. Panics with what to do when it can't.
     pub fn start() -> Self {
         // The port is free when we look, and somebody else may take it before the server does: try again.
-        for _ in 0..3 {
-            let address = free_address();
+        for _ in 0..5 {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, super::ports::free_port()));
             let mut child = spawn(address);
             if answers(&mut child, address) {
                 return Self { child, address };
@@ -230,18 +230,16 @@ fn program() -> PathBuf {
     if installed.exists() { installed } else { "moto_server".into() }
 }
 
-fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
-    listener.local_addr().expect("a bound socket has an address")
-}
-
 fn answers(child: &mut Child, address: SocketAddr) -> bool {
     let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
+        // Asked in this order, so that another server on the port is never taken for this one.
+        let answered =
+            exchange(address, "GET", "/moto-api/", &[], b"").is_ok_and(|(status, _)| status == 200);
         if child.try_wait().is_ok_and(|ended| ended.is_some()) {
             return false;
         }
-        if exchange(address, "GET", "/moto-api/", &[], b"").is_ok_and(|(status, _)| status == 200) {
+        if answered {
             return true;
         }
         std::thread::sleep(Duration::from_millis(50));

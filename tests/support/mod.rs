@@ -12,6 +12,7 @@
 pub mod double;
 pub mod emulator;
 pub mod listing;
+pub mod ports;
 pub mod root_module;
 pub mod stores;
 

@@ -2,73 +2,113 @@
 //! policies, rclone ignores conditions without a word. `scripts/test` installs both; they listen on loopback only.
 
 use std::io::Read;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::ports::{free_port, free_ports};
+
 /// A running store; it ends when this is dropped.
 pub struct Store {
     child: Child,
     address: SocketAddr,
-    _data: TempDir,
+    /// What it keeps, and `log`.
+    data: TempDir,
 }
 
 impl Store {
     /// `weed server` with its S3 part. `config` holds identities as SeaweedFS writes them; none for anybody.
     pub fn seaweedfs(config: Option<&str>) -> Self {
-        let data = TempDir::new().unwrap();
-        let [s3, master, volume, filer] = [free_port(), free_port(), free_port(), free_port()];
-        let mut command = Command::new(program("weed", "LOCKSHIFT_WEED"));
-        command.args(["server", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3", "-filer", "-volume.max=20"]);
-        command.args([
-            format!("-dir={}", data.path().display()),
-            format!("-s3.port={s3}"),
-            format!("-master.port={master}"),
-            format!("-volume.port={volume}"),
-            format!("-filer.port={filer}"),
-            format!("-master.port.grpc={}", free_port()),
-            format!("-volume.port.grpc={}", free_port()),
-            format!("-filer.port.grpc={}", free_port()),
-            format!("-s3.port.grpc={}", free_port()),
-            "-s3.port.iceberg=0".to_owned(),
-            "-s3.port.lance=0".to_owned(),
-        ]);
-        if let Some(config) = config {
-            let path = data.path().join("identities.json");
-            std::fs::write(&path, config).unwrap();
-            command.arg(format!("-s3.config={}", path.display()));
-        }
-        Self::start(command, s3, data)
+        Self::start("weed", |data| {
+            let [s3, ports @ ..] = free_ports::<8>();
+            let flags = [
+                "-s3.port.grpc",
+                "-master.port",
+                "-master.port.grpc",
+                "-volume.port",
+                "-volume.port.grpc",
+                "-filer.port",
+                "-filer.port.grpc",
+            ];
+            let mut command = Command::new(program("weed", "LOCKSHIFT_WEED"));
+            command.args([
+                "server",
+                "-ip=127.0.0.1",
+                "-ip.bind=127.0.0.1",
+                "-s3",
+                "-filer",
+                "-volume.max=20",
+            ]);
+            command.args(["-master.volumeSizeLimitMB=64", "-master.telemetry=false"]);
+            command.args(["-s3.port.iceberg=0", "-s3.port.lance=0"]);
+            command.args([format!("-dir={}", data.display()), format!("-s3.port={s3}")]);
+            command.args(flags.iter().zip(ports).map(|(flag, port)| format!("{flag}={port}")));
+            if let Some(config) = config {
+                let path = data.join("identities.json");
+                std::fs::write(&path, config).unwrap();
+                command.arg(format!("-s3.config={}", path.display()));
+            }
+            (command, s3)
+        })
     }
 
     /// `rclone serve s3`: no identities, no conditions.
     pub fn rclone() -> Self {
-        let data = TempDir::new().unwrap();
-        let port = free_port();
-        let mut command = Command::new(program("rclone", "LOCKSHIFT_RCLONE"));
-        command.args(["serve", "s3", "--config", "/dev/null", "--addr", &format!("127.0.0.1:{port}")]);
-        command.arg(data.path());
-        Self::start(command, port, data)
+        Self::start("rclone", |data| {
+            let port = free_port();
+            let mut command = Command::new(program("rclone", "LOCKSHIFT_RCLONE"));
+            command.args(["serve", "s3", "--config", "/dev/null", "--addr", &format!("127.0.0.1:{port}")]);
+            command.arg(data);
+            (command, port)
+        })
     }
 
-    fn start(mut command: Command, port: u16, data: TempDir) -> Self {
-        let name = Path::new(command.get_program()).file_name().unwrap_or_default().to_owned();
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(data.path());
-        let child = command.spawn().unwrap_or_else(|error| {
-            panic!("{} did not start ({error}): run `scripts/test`, which installs it", name.display())
-        });
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let mut store = Self { child, address, _data: data };
-        let deadline = Instant::now() + Duration::from_secs(90);
-        while !answers(address) {
-            let ended = store.child.try_wait().unwrap();
-            assert!(ended.is_none() && Instant::now() < deadline, "{} never answered", name.display());
+    /// Starts what `command` makes for a directory, with the port that it will answer on. A port can be taken between
+    /// our look and the server's start, which then ends: it is tried again with new ones.
+    fn start(name: &str, command: impl Fn(&Path) -> (Command, u16)) -> Self {
+        let mut said = String::new();
+        for _ in 0..5 {
+            let data = TempDir::new().unwrap();
+            let log = data.path().join("log");
+            let (mut command, port) = command(data.path());
+            command.stdin(Stdio::null()).stdout(Stdio::null()).current_dir(data.path());
+            command.stderr(std::fs::File::create(&log).unwrap());
+            let child = command.spawn().unwrap_or_else(|error| {
+                panic!("{name} did not start ({error}): run `scripts/test`, which installs it")
+            });
+            let mut store = Self { child, address: SocketAddr::from((Ipv4Addr::LOCALHOST, port)), data };
+            if store.comes_up() {
+                return store;
+            }
+            said = store.log();
+        }
+        panic!("{name} never answered; it said at last: {said}");
+    }
+
+    /// Waits until it answers; false when it ended, or did not answer in time.
+    fn comes_up(&mut self) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while Instant::now() < deadline {
+            // Asked in this order, so that another server on the port is never taken for this one.
+            let answered = answers(self.address);
+            if self.child.try_wait().unwrap().is_some() {
+                return false;
+            }
+            if answered {
+                return true;
+            }
             std::thread::sleep(Duration::from_millis(200));
         }
-        store
+        false
+    }
+
+    /// What it wrote to its standard error: the last 4,000 characters.
+    pub fn log(&self) -> String {
+        let log = std::fs::read(self.data.path().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(log.get(log.len().saturating_sub(4_000)..).unwrap_or_default()).into_owned()
     }
 
     /// `http://127.0.0.1:PORT`.
@@ -91,11 +131,6 @@ fn program(name: &str, variable: &str) -> PathBuf {
     }
     let installed = super::repository().join("target/ci-venv/bin").join(name);
     if installed.exists() { installed } else { name.into() }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
-    listener.local_addr().expect("a bound socket has an address").port()
 }
 
 /// Whether it answers HTTP; a store may listen before it can serve.
