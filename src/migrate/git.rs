@@ -81,7 +81,8 @@ impl Repository {
         let mut command = git(&self.top);
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-            .args(["-c", "log.showSignature=false"]);
+            // What a partial clone lacks is missing, and not fetched, with a git too old for GIT_NO_LAZY_FETCH, too.
+            .args(["-c", "log.showSignature=false", "-c", "protocol.allow=never"]);
         command
     }
 
