@@ -13,17 +13,19 @@ use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::names;
 use super::output::{self, Terminal};
+use super::progress::Line;
 use super::reach::Reach;
-use super::scan::{load_config, rule_texts};
+use super::scan::{could_not_walk, load_config, rule_texts};
 use crate::audit::accept::{Baseline, accept};
 use crate::audit::access;
 use crate::audit::expected::{Access, ExpectedState, TableRef};
 use crate::audit::judge::{JudgeOptions, judge};
 use crate::audit::outcome::Audit;
-use crate::audit::retire::{Verdict, retire as retirement};
+use crate::audit::retire::{Scanned, Verdict, retire as retirement};
 use crate::audit::snapshot::Snapshot;
 use crate::config::{Config, Date, duration};
 use crate::moment::Moment;
+use crate::repo::mentions;
 use crate::report::audit::table::AuditTableOptions;
 use crate::report::audit::{self as report, AuditReport};
 use input::World;
@@ -210,7 +212,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     accept(&mut audit, &config, baseline.as_ref(), Date::of(SystemTime::now()));
     if let Some(table) = &args.retire {
         let table = table_ref(args, &config, table, &world);
-        return retire(args, &table, &snapshot, &world, terminal);
+        return retire(args, &config, &table, &snapshot, &world, terminal);
     }
     say(args, &audit, terminal)?;
     Ok(outcome(&audit, &args.fail_on))
@@ -239,12 +241,27 @@ fn table_ref(args: &Args, config: &Config, named: &str, world: &World) -> TableR
 /// `--retire`: the evidence for and against one table instead of the audit's own report.
 fn retire(
     args: &Args,
+    config: &Config,
     table: &TableRef,
     snapshot: &Snapshot,
     world: &World,
     terminal: Terminal,
 ) -> Result<Outcome, Failure> {
-    let judged = retirement(table, world.inventory.as_ref(), snapshot);
+    let (mentions, unsearched) = match &world.inventory {
+        Some(inventory) => {
+            let line = Line::new(args.quiet);
+            let found = mentions::find(&table.name, inventory, &input::scan_options(args, config), &line);
+            line.finish();
+            found.map_err(|error| could_not_walk(&error))?
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    let scanned = world.inventory.as_ref().map(|inventory| Scanned {
+        inventory,
+        mentions: &mentions,
+        unsearched: &unsearched,
+    });
+    let judged = retirement(table, scanned, snapshot);
     let text = match args.format {
         Format::Table => report::retire::table(&judged, terminal.colour_stdout && args.output.is_none()),
         Format::Json => report::retire::json(&judged).map_err(|error| unwritten(&error.to_string()))?,

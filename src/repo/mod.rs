@@ -7,6 +7,7 @@ mod directory;
 pub mod facts;
 mod habits;
 pub mod inventory;
+pub mod mentions;
 pub mod merge;
 pub mod owners;
 pub mod partial;

@@ -29,7 +29,7 @@ use super::walk::{self, Candidate, Found, WalkOptions};
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
 
 /// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
-const MAX_FILE: usize = 64 * 1024 * 1024;
+pub(super) const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// What to scan, and how.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +44,19 @@ pub struct ScanOptions {
     pub threads: Option<usize>,
     /// Only what this program sees.
     pub engine: Option<Engine>,
+}
+
+impl ScanOptions {
+    /// Where to walk.
+    pub(super) fn walk(&self) -> WalkOptions {
+        let here = || vec![PathBuf::from(".")];
+        WalkOptions {
+            paths: if self.paths.is_empty() { here() } else { self.paths.clone() },
+            exclude: self.exclude.clone(),
+            no_ignore: self.no_ignore,
+            threads: self.threads,
+        }
+    }
 }
 
 /// Everything that was read, not yet merged. Merging is pure, so what the repository would come to after an edit is
@@ -126,13 +139,8 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
 /// # Errors
 /// As [`scan`].
 pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
-    let paths = if options.paths.is_empty() { vec![PathBuf::from(".")] } else { options.paths.clone() };
-    let walk_options = WalkOptions {
-        paths: paths.clone(),
-        exclude: options.exclude.clone(),
-        no_ignore: options.no_ignore,
-        threads: options.threads,
-    };
+    let walk_options = options.walk();
+    let paths = walk_options.paths.clone();
     let filter = Prefilter::default();
     let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, &filter, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
@@ -295,7 +303,7 @@ fn take_space_at_once() {
     }
 }
 
-fn unreadable(path: &str, error: &io::Error) -> Problem {
+pub(super) fn unreadable(path: &str, error: &io::Error) -> Problem {
     Problem {
         kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
@@ -303,7 +311,7 @@ fn unreadable(path: &str, error: &io::Error) -> Problem {
     }
 }
 
-fn too_large(path: &str) -> Problem {
+pub(super) fn too_large(path: &str) -> Problem {
     Problem {
         kind: ProblemKind::TooLarge,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
