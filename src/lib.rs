@@ -19,6 +19,7 @@
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
 //! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | nothing |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
+//! | [`shell`] | words for a shell, and what no terminal should get | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
@@ -38,4 +39,5 @@ pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;
+pub mod shell;
 pub mod unlock;

@@ -10,7 +10,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::expected::{Access, TableRef};
-use super::judge::commands::word;
 use super::snapshot::{DIGEST_SUFFIX, Read, Settled, Snapshot, TableFacts, TableItem, TableSnapshot};
 use crate::moment::Moment;
 use crate::repo::facts::{GrantKind, LockTable};
@@ -18,6 +17,7 @@ use crate::repo::inventory::{Inventory, Knowable, LockMode};
 use crate::repo::mentions::{Carrier, Mention};
 use crate::repo::problem::Problem;
 use crate::repo::text::Place;
+use crate::shell::word;
 
 /// What is known of a table that shall go.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
