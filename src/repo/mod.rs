@@ -9,6 +9,7 @@ mod habits;
 pub mod inventory;
 pub mod mentions;
 pub mod merge;
+pub mod needles;
 pub mod owners;
 pub mod partial;
 mod pattern;

@@ -10,7 +10,7 @@ use globset::GlobSet;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::buffer::Buffer;
-use super::class::{FileClass, Prefilter, Promise, class_in, class_of};
+use super::class::{FileClass, Promise, class_in, class_of, promise};
 use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
@@ -23,7 +23,7 @@ use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
-use super::text::{Place, Text};
+use super::text::{Place, Span, Text};
 use super::walk::{self, Candidate, Found, WalkOptions};
 
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
@@ -141,8 +141,7 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
 pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
     let walk_options = options.walk();
     let paths = walk_options.paths.clone();
-    let filter = Prefilter::default();
-    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, &filter, found);
+    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
@@ -221,39 +220,49 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
 }
 
 /// Reads one directory's files.
-fn visit(files: &[Candidate<'_>], filter: &Prefilter, found: &mut Found<FileFacts>) {
-    let mut constraints = Vec::new();
-    BUFFER.with_borrow_mut(|buffer| {
+fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
+    SPACE.with_borrow_mut(|Space { buffer, constraints }| {
+        let mut waiting: Vec<(&Candidate<'_>, Span)> = Vec::new();
         for file in files {
-            match read(file, filter, buffer) {
+            match read(file, buffer) {
                 Ok(Read::Nothing) => {}
                 Ok(Read::Facts(facts)) => found.kept.push((file.id(), facts)),
-                Ok(Read::Constraints(bytes)) => constraints.push((file, bytes)),
+                Ok(Read::Constraints) => {
+                    let start = constraints.len();
+                    constraints.extend_from_slice(buffer.bytes());
+                    waiting.push((file, Span::new(start, constraints.len())));
+                }
                 Err(problem) => found.problems.push(problem),
             }
+            buffer.shrink();
         }
+        // Version constraints are read where something runs that they hold for; most directories are modules.
+        if found.kept.iter().any(|(_, facts)| runs(facts)) {
+            for (file, bytes) in waiting {
+                let id = file.id();
+                let facts = read_file(&id.path, FileClass::Module, bytes.of(constraints));
+                found.kept.extend(facts.map(|facts| (id, facts)));
+            }
+        }
+        constraints.clear();
+        constraints.shrink_to(KEPT_SPACE);
     });
-    // Version constraints are read where something runs that they hold for; most directories are modules.
-    let runs = |facts: &FileFacts| {
-        facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
-    };
-    if found.kept.iter().any(|(_, facts)| runs(facts)) {
-        for (file, bytes) in constraints {
-            let id = file.id();
-            found.kept.extend(read_file(&id.path, FileClass::Module, &bytes).map(|facts| (id, facts)));
-        }
-    }
+}
+
+/// Whether a directory with this file is one that Terraform, OpenTofu or Terragrunt is run in.
+fn runs(facts: &FileFacts) -> bool {
+    facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
 }
 
 /// What one file says.
 enum Read {
     Nothing,
     Facts(FileFacts),
-    /// The bytes of a sound module file that says no more than which versions it takes.
-    Constraints(Vec<u8>),
+    /// No more than which versions it takes; its bytes are in the buffer.
+    Constraints,
 }
 
-fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result<Read, Problem> {
+fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     let name = file.name();
     let class = class_in(file.dir(), &name);
     if class == FileClass::Skip {
@@ -262,19 +271,16 @@ fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result
     let path = || walk::join(file.dir(), &name);
     let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
     let bytes = buffer.bytes();
-    let promise = filter.promise(class, bytes);
+    let promise = promise(class, bytes);
     if !whole && (class.is_configuration() || promise != Promise::Nothing) {
         return Err(too_large(&path()));
     }
     let read = match promise {
-        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => {
-            Read::Constraints(bytes.to_vec())
-        }
+        Promise::Constraints => Read::Constraints,
         // Nothing is allocated for a file that does not matter: most do not.
         Promise::Nothing if !bytes.starts_with(b"\0") => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
     };
-    buffer.shrink();
     Ok(match read {
         // A flat file that says nothing by itself is kept until it is known whether a call names it.
         Read::Nothing if class == FileClass::Flat => Read::Facts(FileFacts::default()),
@@ -282,10 +288,21 @@ fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result
     })
 }
 
+/// What one thread reads into.
+#[derive(Default)]
+struct Space {
+    buffer: Buffer,
+    /// Files of one directory that wait for whether something runs there, one after the other.
+    constraints: Vec<u8>,
+}
+
+/// More than this is given back after a directory.
+const KEPT_SPACE: usize = 1024 * 1024;
+
 thread_local! {
-    static BUFFER: std::cell::RefCell<Buffer> = {
+    static SPACE: std::cell::RefCell<Space> = {
         take_space_at_once();
-        std::cell::RefCell::new(Buffer::default())
+        std::cell::RefCell::new(Space::default())
     };
 }
 
