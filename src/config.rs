@@ -3,23 +3,28 @@
 
 pub mod date;
 mod error;
+mod raw;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use date::Date;
 pub use error::ConfigError;
+pub use schema::schema;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::setting::without_credentials;
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;
+use raw::{Raw, RawIgnore, RawRule};
 
 /// The file's name.
 pub const FILE_NAME: &str = "lockshift.toml";
@@ -73,7 +78,7 @@ pub struct Ignore {
 }
 
 /// How to reach one bucket. Flags win over it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// A profile of the shared AWS configuration.
@@ -91,7 +96,7 @@ pub struct Bucket {
 }
 
 /// Which IAM roles do what, as ARNs or ARN patterns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     /// Roles that apply.
@@ -102,34 +107,6 @@ pub struct Roles {
     pub break_glass: Vec<String>,
     /// Roles that manage the bucket: its policy, lifecycle, versioning.
     pub state_admin: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Raw {
-    exclude: Vec<Spanned<String>>,
-    rules: BTreeMap<Spanned<String>, RawRule>,
-    ignore: Vec<RawIgnore>,
-    buckets: BTreeMap<Spanned<String>, Bucket>,
-    stale_after: Option<Spanned<String>>,
-    roles: Roles,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    severity: Spanned<String>,
-    reason: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawIgnore {
-    rule: Spanned<String>,
-    path: Option<Spanned<String>>,
-    subject: Option<Spanned<String>>,
-    reason: Option<Spanned<String>>,
-    expires: Option<Spanned<toml::Value>>,
 }
 
 /// Makes errors that point into one file.
@@ -372,9 +349,7 @@ fn matcher(glob: &str) -> Result<GlobMatcher, globset::Error> {
 }
 
 fn severity(word: &str) -> Option<Severity> {
-    [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical]
-        .into_iter()
-        .find(|severity| severity.as_str() == word)
+    Severity::ALL.into_iter().find(|severity| severity.as_str() == word)
 }
 
 /// A length of time: a number and one of `s`, `m`, `h`, `d`. Anything else is none.
