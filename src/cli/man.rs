@@ -24,8 +24,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             Some(command) => command.clone(),
             None => {
                 let known: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
-                return Err(Failure::new(format!("no command is called `{name}`"))
-                    .help(format!("commands are {}", known.join(", "))));
+                let short: String = name.chars().take(64).collect();
+                let help = match similar::get_close_matches(short.as_str(), &known, 1, 0.6).first() {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("commands are {}", known.join(", ")),
+                };
+                return Err(Failure::new(format!("no command is called `{name}`")).help(help));
             }
         },
     };

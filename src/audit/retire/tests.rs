@@ -218,7 +218,8 @@ fn what_is_missing_is_never_ready() {
         ..migrated()
     };
     missing(judge(&hidden, quiet()), "var.table");
-    let unread = Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into() };
+    let unread =
+        Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into(), excerpt: None };
     missing(judge(&Inventory { problems: vec![unread], ..migrated() }, quiet()), "encrypted");
 }
 
