@@ -20,6 +20,7 @@ pub use error::ConfigError;
 pub use schema::schema;
 
 use crate::finding::{Finding, Severity};
+use crate::repo::excerpt::Excerpt;
 use crate::repo::setting::without_credentials;
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
@@ -109,6 +110,19 @@ pub struct Roles {
     pub state_admin: Vec<String>,
 }
 
+/// What `severity` of a rule may be.
+const SEVERITY_WORDS: [&str; 6] = ["off", "info", "low", "medium", "high", "critical"];
+
+/// The key that was probably meant: the message of an unknown one lists those that there are.
+/// Source: `unknown_field` of `serde::de::Error`.
+fn near_key(message: &str) -> Option<String> {
+    let (unknown, known) = message.strip_prefix("unknown field `")?.split_once("`, expected ")?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let unknown: String = unknown.chars().take(64).collect();
+    let near = similar::get_close_matches(unknown.as_str(), &known, 1, 0.6);
+    near.first().map(|near| format!("did you mean `{near}`?"))
+}
+
 /// Makes errors that point into one file.
 struct Reader<'a> {
     file: &'a str,
@@ -121,9 +135,8 @@ impl Reader<'_> {
     }
 
     fn error(&self, offset: usize, message: impl Into<String>, help: Option<String>) -> ConfigError {
-        let text = Text::new(self.text.as_bytes());
-        let line = without_credentials(text.lossy(text.line_span(offset)).trim_end().to_owned());
-        ConfigError::Invalid { place: self.place(offset), message: message.into(), line, help }
+        let excerpt = Excerpt::of(Text::new(self.text.as_bytes()), offset);
+        ConfigError::Invalid { place: self.place(offset), message: message.into(), excerpt, help }
     }
 
     fn rule(&self, id: &Spanned<String>) -> Result<String, ConfigError> {
@@ -161,7 +174,11 @@ impl Reader<'_> {
         let severity = match raw.severity.get_ref().as_str() {
             "off" => None,
             word => Some(severity(word).ok_or_else(|| {
-                let help = "one of off, info, low, medium, high, critical".to_owned();
+                let words = SEVERITY_WORDS;
+                let help = match similar::get_close_matches(word, &words, 1, 0.6).first() {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("one of {}", words.join(", ")),
+                };
                 self.error(raw.severity.span().start, format!("there is no severity `{word}`"), Some(help))
             })?),
         };
@@ -210,7 +227,8 @@ impl Config {
         let reader = Reader { file: file_name, text };
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            reader.error(at, error.message().trim(), None)
+            let message = error.message().trim();
+            reader.error(at, message, near_key(message))
         })?;
 
         let mut config = Config { roles: raw.roles, ..Config::default() };
@@ -266,6 +284,7 @@ impl Config {
             let path = above.join(FILE_NAME);
             match std::fs::read(&path) {
                 Ok(bytes) => {
+                    tracing::info!(file = %path.display(), "read the configuration");
                     let text = String::from_utf8(bytes).map_err(|_| {
                         unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
                     })?;

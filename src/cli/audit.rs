@@ -331,8 +331,7 @@ fn unwritten(error: &str) -> Failure {
 fn read_baseline(file: &Path) -> Result<Baseline, Failure> {
     let bytes = input::read_file(file)?;
     Baseline::parse(&bytes).map_err(|error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        Failure::new(format!("{}: no audit's JSON ({at})", file.display()))
+        Failure::json(file.display(), &bytes, "no audit's JSON", &error)
             .help("a baseline is made with `lockshift audit --write-baseline FILE` or `--format json`")
     })
 }

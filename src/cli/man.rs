@@ -40,6 +40,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         let Some(command) = wanted.find_subcommand(name) else {
             let known: Vec<&str> = pages_below(wanted).map(Command::get_name).collect();
             let failure = Failure::new(format!("no command is called `{name}`"));
+            let short: String = name.chars().take(64).collect();
+            if let Some(near) = similar::get_close_matches(short.as_str(), &known, 1, 0.6).first() {
+                return Err(failure.help(format!("did you mean `{near}`?")));
+            }
             return Err(match known.as_slice() {
                 [] => failure.help(format!("`{}` has no commands of its own", path.replace('-', " "))),
                 known => failure.help(format!("commands are {}", known.join(", "))),

@@ -4,6 +4,7 @@
 pub mod buffer;
 pub mod class;
 mod directory;
+pub mod excerpt;
 pub mod facts;
 mod habits;
 pub mod inventory;

@@ -91,6 +91,9 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         FileClass::Skip => return None,
     }
     facts.ignores = inline_ignores(path, text);
+    for problem in &mut facts.problems {
+        problem.show_line(text);
+    }
     (facts != FileFacts::default()).then_some(facts)
 }
 
@@ -104,6 +107,7 @@ fn locked(path: &str) -> FileFacts {
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: "the file is locked by git-crypt; unlock it and scan again, what it sets is not known"
             .to_owned(),
+        excerpt: None,
     };
     FileFacts { problems: vec![problem], ..FileFacts::default() }
 }

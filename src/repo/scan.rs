@@ -144,6 +144,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
+    tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     show_link_targets(&mut walked.kept);
     Ok(Collected {
@@ -213,8 +214,11 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
 /// nothing is there all the same: what it says is that nothing more is set.
 fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
     let text = Text::new(bytes);
-    let (source, problems) =
+    let (source, mut problems) =
         if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) };
+    for problem in &mut problems {
+        problem.show_line(text);
+    }
     let empty = problems.is_empty().then(|| hcl::flat_source(path, text, Vec::new()));
     (source.or(empty), problems)
 }
@@ -271,6 +275,7 @@ fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     let path = || walk::join(file.dir(), &name);
     let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
     let bytes = buffer.bytes();
+    tracing::debug!(file = path(), bytes = bytes.len(), "read");
     let promise = promise(class, bytes);
     if !whole && (class.is_configuration() || promise != Promise::Nothing) {
         return Err(too_large(&path()));
@@ -325,6 +330,7 @@ pub(super) fn unreadable(path: &str, error: &io::Error) -> Problem {
         kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it sets is not known"),
+        excerpt: None,
     }
 }
 
@@ -336,6 +342,7 @@ pub(super) fn too_large(path: &str) -> Problem {
             "is larger than {} MiB and could hold settings; check it by hand or exclude it",
             MAX_FILE / (1024 * 1024)
         ),
+        excerpt: None,
     }
 }
 

@@ -490,6 +490,7 @@ fn unreadable(path: &str, error: &io::Error) -> Problem {
         kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it holds is not known"),
+        excerpt: None,
     }
 }
 
@@ -577,6 +578,7 @@ fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
             place: Place { file: shown.to_owned(), line: 1, column: 1 },
             message: "is a pipe, a socket or a device and is not opened; what it holds is not known"
                 .to_owned(),
+            excerpt: None,
         });
     }
 }
@@ -613,6 +615,7 @@ fn visit_link<'s, T: Send>(
                             message: format!(
                                 "the link leads back to {target_shown}, which is walked already"
                             ),
+                            excerpt: None,
                         });
                     } else {
                         lock(&shared.dir_links).push((shown, target_shown));

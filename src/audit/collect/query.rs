@@ -3,7 +3,7 @@
 //! the SDK's own HTTP client and credentials.
 //! Source: the query protocol in AWS's API references of IAM, STS and CloudWatch.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use aws_config::SdkConfig;
 use aws_credential_types::provider::ProvideCredentials;
@@ -127,7 +127,22 @@ impl<'a> Query<'a> {
         loop {
             left -= 1;
             self.meter.asked(action, left + 1 < self.attempts);
+            let began = Instant::now();
             let answered = tokio::time::timeout(self.timeout, self.once(headers, body)).await;
+            let status = match &answered {
+                Ok(Ok(_)) => "200".to_owned(),
+                Ok(Err(failure)) => failure.reason.clone(),
+                Err(_) => "no answer".to_owned(),
+            };
+            let milliseconds = began.elapsed().as_millis();
+            tracing::info!(
+                operation = action,
+                method = "POST",
+                url = self.url,
+                status,
+                milliseconds,
+                "asked"
+            );
             let failure = match answered {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,

@@ -223,7 +223,8 @@ fn what_is_missing_is_never_ready() {
         ..migrated()
     };
     missing(judge(&hidden, quiet()), "var.table");
-    let unread = Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into() };
+    let unread =
+        Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into(), excerpt: None };
     missing(judge(&Inventory { problems: vec![unread], ..migrated() }, quiet()), "encrypted");
 }
 
@@ -275,6 +276,7 @@ fn carriers_go_with_it_once_for_each_file_and_say_what_is_not_sure() {
         kind: ProblemKind::Unreadable,
         place: Place { file: "deploy.sh".into(), line: 1, column: 1 },
         message: "could not be read".into(),
+        excerpt: None,
     };
     let snapshot = Snapshot { tables: vec![quiet()], taken_at: NOW, ..Snapshot::default() };
     let all =

@@ -204,12 +204,11 @@ pub(super) fn access(args: &Args, config: &Config) -> Result<AccessOptions, Fail
 /// The policies of one level: a file with one document or a list of them.
 fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
     let name = file.display().to_string();
-    let no_json = |error: serde_json::Error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        Failure::new(format!("{name}: no policy ({at})"))
+    let bytes = read_file(file)?;
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::json(&name, &bytes, "no policy", &error)
             .help("write one policy document, or a JSON list of them")
-    };
-    let value: serde_json::Value = serde_json::from_slice(&read_file(file)?).map_err(no_json)?;
+    })?;
     let documents = match value {
         serde_json::Value::Array(documents) => documents,
         document => vec![document],
@@ -222,8 +221,7 @@ fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
 fn saved(file: &Path) -> Result<Snapshot, Failure> {
     let bytes = read_file(file)?;
     let mut snapshot: Snapshot = serde_json::from_slice(&bytes).map_err(|error| {
-        // The message may quote from the file; `Failure` makes it safe to show.
-        Failure::new(format!("{}: no snapshot: {error}", file.display()))
+        Failure::json(file.display(), &bytes, "no snapshot", &error)
             .help("a snapshot is made with `lockshift audit --save-snapshot FILE`; docs/schema describes it")
     })?;
     if snapshot.schema_version != SCHEMA_VERSION {

@@ -127,6 +127,7 @@ pub fn parse_problem(file: &str, text: Text<'_>, error: &LexError) -> Problem {
         kind: ProblemKind::ParseError,
         place: text.place(file, error.offset),
         message: format!("{}; correct it, or check this file by hand", error.message),
+        excerpt: None,
     }
 }
 
@@ -231,6 +232,7 @@ fn duplicates(file: &str, source: &Source) -> Vec<Problem> {
                 "`{}` stands twice in this block: `init` stops here; remove one of them",
                 setting.name
             ),
+            excerpt: None,
         })
         .collect()
 }

@@ -197,6 +197,7 @@ impl Reader<'_> {
                     place: source.place.clone(),
                     message: "a backend block begins here whose end could not be found; check it by hand"
                         .to_owned(),
+                    excerpt: None,
                 });
             }
             self.keep(source);
