@@ -262,6 +262,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
         no_ignore: args.no_ignore,
         threads: None,
         engine: None,
+        base: None,
     };
     let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
     let line = Line::new(args.quiet);

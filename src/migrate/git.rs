@@ -86,6 +86,15 @@ impl Repository {
         command
     }
 
+    /// Commits whose parents a shallow clone lacks; none in a whole one.
+    pub(super) fn shallow_boundary(&self) -> Result<BTreeSet<String>, GitError> {
+        let mut command = self.reading();
+        command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
+        let path = run(&mut command, "rev-parse", None)?;
+        let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
+        Ok(fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect())
+    }
+
     /// Branches, local and remote, with commits that this one lacks. Empty where git can't tell.
     pub fn unmerged_branches(&self) -> Vec<String> {
         let mut command = self.reading();
@@ -202,7 +211,7 @@ fn of_repository(
     repository: &Repository,
     names: &BTreeMap<&str, PathBuf>,
 ) -> Result<BTreeMap<String, History>, GitError> {
-    let boundary = shallow_boundary(repository)?;
+    let boundary = repository.shallow_boundary()?;
     let standing = standing_at_head(repository)?;
     let changes = changes(repository)?;
     let mut followed = 0;
@@ -234,15 +243,6 @@ fn judged(commit: &str, time: i64, boundary: &BTreeSet<String>) -> History {
     } else {
         History::Since(time)
     }
-}
-
-/// Commits whose parents a shallow clone lacks; none in a whole one.
-fn shallow_boundary(repository: &Repository) -> Result<BTreeSet<String>, GitError> {
-    let mut command = repository.reading();
-    command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
-    let path = run(&mut command, "rev-parse", None)?;
-    let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
-    Ok(fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect())
 }
 
 /// Files of the branch's last commit that hold the setting.

@@ -44,6 +44,9 @@ pub struct ScanOptions {
     pub threads: Option<usize>,
     /// Only what this program sees.
     pub engine: Option<Engine>,
+    /// Where relative paths begin; absent means the current directory. Paths are shown as given either way, so a copy
+    /// of a repository reads like the repository itself.
+    pub base: Option<PathBuf>,
 }
 
 impl ScanOptions {
@@ -55,6 +58,7 @@ impl ScanOptions {
             exclude: self.exclude.clone(),
             no_ignore: self.no_ignore,
             threads: self.threads,
+            base: self.base.clone(),
         }
     }
 }
@@ -150,8 +154,8 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
-        repo_prefix: repo_prefix(&paths),
-        owners: read_owners(&paths),
+        repo_prefix: repo_prefix(&paths, options.base.as_deref()),
+        owners: read_owners(&paths, options.base.as_deref()),
         files: walked.kept,
         dir_links: walked.dir_links,
         problems: walked.problems,
@@ -178,12 +182,17 @@ fn module_dirs(kept: &[(FileId, FileFacts)]) -> BTreeSet<String> {
         .collect()
 }
 
+/// Where relative paths begin.
+fn here(base: Option<&Path>) -> io::Result<PathBuf> {
+    base.map_or_else(std::env::current_dir, |base| Ok(base.to_owned()))
+}
+
 /// Where paths that are shown relative to the current directory begin, seen from the repository's root.
-fn repo_prefix(paths: &[PathBuf]) -> Option<String> {
+fn repo_prefix(paths: &[PathBuf], base: Option<&Path>) -> Option<String> {
     if paths.iter().any(|path| path.is_absolute() || path.starts_with("..")) {
         return None;
     }
-    let here = std::env::current_dir().ok()?;
+    let here = here(base).ok()?;
     let root = here.ancestors().find(|dir| dir.join(".git").exists())?;
     Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
 }
@@ -486,13 +495,14 @@ fn automatic_var_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The repository's CODEOWNERS, in the places where GitHub and GitLab look.
-fn read_owners(paths: &[PathBuf]) -> Owners {
+fn read_owners(paths: &[PathBuf], base: Option<&Path>) -> Owners {
     let Some(start) = paths.first() else { return Owners::default() };
+    let start = base.map_or_else(|| start.clone(), |base| base.join(start));
     let Ok(start) = fs::canonicalize(start) else { return Owners::default() };
     for dir in start.ancestors() {
         for place in owners::LOCATIONS {
             if let Ok(text) = fs::read_to_string(dir.join(place)) {
-                let cwd = std::env::current_dir().and_then(fs::canonicalize).unwrap_or_default();
+                let cwd = here(base).and_then(fs::canonicalize).unwrap_or_default();
                 return Owners::parse(&text).seen_from(Home::new(dir, &cwd));
             }
         }

@@ -105,6 +105,7 @@ pub(super) fn scan_options(args: &Args, config: &Config) -> ScanOptions {
         no_ignore: args.no_ignore,
         threads: args.threads.map(usize::from),
         engine: None,
+        base: None,
     }
 }
 
