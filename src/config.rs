@@ -16,13 +16,17 @@ pub use date::Date;
 pub use error::ConfigError;
 
 use crate::finding::{Finding, Severity};
-use crate::repo::setting::without_credentials;
+use crate::repo::bounded;
+use crate::repo::setting::{without_credentials, without_secret_values};
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;
 
 /// The file's name.
 pub const FILE_NAME: &str = "lockshift.toml";
+
+/// A larger one was not written by people.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a repository decides for itself. The default decides nothing.
 #[derive(Debug, Clone, Default)]
@@ -145,7 +149,8 @@ impl Reader<'_> {
 
     fn error(&self, offset: usize, message: impl Into<String>, help: Option<String>) -> ConfigError {
         let text = Text::new(self.text.as_bytes());
-        let line = without_credentials(text.lossy(text.line_span(offset)).trim_end().to_owned());
+        let line = text.lossy(text.line_span(offset));
+        let line = without_secret_values(line.trim_end()).into_owned();
         ConfigError::Invalid { place: self.place(offset), message: message.into(), line, help }
     }
 
@@ -287,7 +292,7 @@ impl Config {
         let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
         for above in dir.ancestors() {
             let path = above.join(FILE_NAME);
-            match std::fs::read(&path) {
+            match bounded::read(&path, MAX_BYTES) {
                 Ok(bytes) => {
                     let text = String::from_utf8(bytes).map_err(|_| {
                         unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
