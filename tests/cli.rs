@@ -342,18 +342,3 @@ fn a_terragrunt_unit_fills_the_empty_block_beside_it() {
     assert_eq!(rows.len(), 1, "{}", said.stdout);
     assert!(rows[0].contains("lockfile"), "{}", said.stdout);
 }
-
-/// Version constraints that don't parse are told where something runs that they hold for.
-#[test]
-fn broken_version_constraints_are_told_beside_a_backend() {
-    let broken = "terraform {\n  required_version = \n}\n";
-    let dir = tree(&[("app/main.tf", &module("    use_lockfile = true\n")), ("app/versions.tf", broken)]);
-    let said = run(dir.path(), &["scan", "--format", "json"]);
-    assert_eq!(said.code, 3, "{}", said.stdout);
-    assert!(said.stdout.contains("\"file\": \"app/versions.tf\""), "{}", said.stdout);
-
-    // A module's own are nobody's answer, as its other files are.
-    let dir = tree(&[("app/main.tf", &module("    use_lockfile = true\n")), ("module/versions.tf", broken)]);
-    let said = run(dir.path(), &["scan", "--format", "json"]);
-    assert_eq!(said.code, 0, "{}", said.stdout);
-}

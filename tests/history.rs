@@ -163,7 +163,12 @@ fn where_there_is_no_past_that_is_said_and_nothing_invented() {
     let elsewhere = repository();
     let paths = ["--history", "net", elsewhere.path().to_str().unwrap()];
     let said = scan(dir.path(), &paths);
-    assert!(said["history_unknown"].as_str().unwrap().ends_with("lies in another git repository than the first path"));
+    assert!(
+        said["history_unknown"]
+            .as_str()
+            .unwrap()
+            .ends_with("lies in another git repository than the first path")
+    );
 
     let said = scan(dir.path(), &["--history", "--since", "2027-01-01"]);
     assert_eq!(said["history_unknown"], "no commit since then touches these paths");
@@ -200,7 +205,9 @@ fn nothing_of_the_user_s_is_touched_and_nothing_of_the_repository_s_is_run() {
     put(at, ".gitattributes", "*.tf filter=trap diff=trap export-ignore working-tree-encoding=UTF-16\n");
     git(at, 5, &["add", ".gitattributes"]);
     git(at, 5, &["commit", "-q", "-m", "x"]);
-    for key in ["filter.trap.smudge", "filter.trap.clean", "diff.trap.textconv", "core.fsmonitor", "core.pager"] {
+    for key in
+        ["filter.trap.smudge", "filter.trap.clean", "diff.trap.textconv", "core.fsmonitor", "core.pager"]
+    {
         git(at, 5, &["config", key, trap.to_str().unwrap()]);
     }
     for hook in ["post-checkout", "post-index-change", "reference-transaction"] {
