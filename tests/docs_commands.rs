@@ -294,7 +294,11 @@ fn every_command_that_is_shown_does_what_is_shown() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     // A page that loses its commands, or a parser that no longer finds them, shows here.
-    assert_eq!((ran, compared, parsed_only), (0, 0, 0), "commands that ran, were compared, were parsed only");
+    assert_eq!(
+        (ran, compared, parsed_only),
+        (19, 9, 44),
+        "commands that ran, were compared, were parsed only"
+    );
 }
 
 /// The pages of rules speak of made-up states: their commands are parsed, never run.
@@ -309,7 +313,7 @@ fn the_pages_of_rules_name_no_flag_that_there_is_not() {
             }
         }
     }
-    assert_eq!(parsed, 0);
+    assert_eq!(parsed, 47);
 }
 
 #[test]
