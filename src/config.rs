@@ -3,27 +3,36 @@
 
 pub mod date;
 mod error;
+mod raw;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use date::Date;
 pub use error::ConfigError;
+pub use schema::schema;
 
 use crate::finding::{Finding, Severity};
+use crate::repo::bounded;
 use crate::repo::excerpt::Excerpt;
 use crate::repo::setting::without_credentials;
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;
+use raw::{Raw, RawIgnore, RawRule};
 
 /// The file's name.
 pub const FILE_NAME: &str = "lockshift.toml";
+
+/// A larger one was not written by people.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a repository decides for itself. The default decides nothing.
 #[derive(Debug, Clone, Default)]
@@ -74,7 +83,7 @@ pub struct Ignore {
 }
 
 /// How to reach one bucket. Flags win over it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// A profile of the shared AWS configuration.
@@ -92,7 +101,7 @@ pub struct Bucket {
 }
 
 /// Which IAM roles do what, as ARNs or ARN patterns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     /// Roles that apply.
@@ -103,34 +112,6 @@ pub struct Roles {
     pub break_glass: Vec<String>,
     /// Roles that manage the bucket: its policy, lifecycle, versioning.
     pub state_admin: Vec<String>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Raw {
-    exclude: Vec<Spanned<String>>,
-    rules: BTreeMap<Spanned<String>, RawRule>,
-    ignore: Vec<RawIgnore>,
-    buckets: BTreeMap<Spanned<String>, Bucket>,
-    stale_after: Option<Spanned<String>>,
-    roles: Roles,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    severity: Spanned<String>,
-    reason: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawIgnore {
-    rule: Spanned<String>,
-    path: Option<Spanned<String>>,
-    subject: Option<Spanned<String>>,
-    reason: Option<Spanned<String>>,
-    expires: Option<Spanned<toml::Value>>,
 }
 
 /// What `severity` of a rule may be.
@@ -305,7 +286,7 @@ impl Config {
         let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
         for above in dir.ancestors() {
             let path = above.join(FILE_NAME);
-            match std::fs::read(&path) {
+            match bounded::read(&path, MAX_BYTES) {
                 Ok(bytes) => {
                     tracing::info!(file = %path.display(), "read the configuration");
                     let text = String::from_utf8(bytes).map_err(|_| {
@@ -391,9 +372,7 @@ fn matcher(glob: &str) -> Result<GlobMatcher, globset::Error> {
 }
 
 fn severity(word: &str) -> Option<Severity> {
-    [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical]
-        .into_iter()
-        .find(|severity| severity.as_str() == word)
+    Severity::ALL.into_iter().find(|severity| severity.as_str() == word)
 }
 
 /// A length of time: a number and one of `s`, `m`, `h`, `d`. Anything else is none.

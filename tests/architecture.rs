@@ -12,22 +12,26 @@ use std::path::Path;
 const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
-        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
+        &[
+            "audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "shell",
+            "unlock",
+        ],
     ),
-    ("audit", &["config", "finding", "moment", "policy", "repo", "rules"]),
+    ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo"]),
-    ("migrate", &["finding", "moment", "repo"]),
+    ("migrate", &["finding", "moment", "repo", "shell"]),
     ("moment", &[]),
     ("policy", &[]),
-    ("repo", &["finding"]),
-    ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "unlock"]),
+    ("repo", &["finding", "shell"]),
+    ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "shell", "unlock"]),
     ("rules", &["config", "finding", "repo"]),
+    ("shell", &[]),
     ("unlock", &["audit", "moment"]),
 ];
 
 /// Rooms that compute and nothing else.
-const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules"];
+const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules", "shell"];
 
 /// What a pure room may not say outside of its tests.
 const WORLD: &[&str] =

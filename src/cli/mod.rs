@@ -11,6 +11,7 @@ mod man;
 mod migrate;
 mod names;
 mod output;
+mod past;
 mod policy;
 mod progress;
 mod reach;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::setting::{names_a_secret, without_credentials};
 use super::text::{Position, Span, Text};
+use crate::shell::is_unsafe;
 
 /// Characters of a line that are shown at most; of a longer one, those around the mark.
 const WIDTH: usize = 96;
@@ -32,13 +33,6 @@ const SECRET_WORDS: &[&str] = &[
     "external_id",
     "begin ",
 ];
-
-/// Whether a character could move a terminal's cursor, hide text or turn its direction.
-/// C0 and C1 controls drive terminals; bidirectional and zero-width characters make a line look like another.
-pub fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
 
 /// One line, fit to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,6 +18,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rayon::slice::ParallelSliceMut;
 
+use super::bounded;
 use super::buffer::Buffer;
 use super::directory::{Directory, Kind, Listing};
 use super::facts::FileId;
@@ -39,6 +40,8 @@ pub struct WalkOptions {
     pub no_ignore: bool,
     /// Threads of its own; absent means those that the program has.
     pub threads: Option<usize>,
+    /// Where relative paths begin; absent means the current directory. Paths are shown as given either way.
+    pub base: Option<PathBuf>,
 }
 
 /// Why a walk could not begin.
@@ -279,7 +282,7 @@ pub fn walk<T: Send>(
     visit: &Visit<'_, T>,
 ) -> Result<Walked<T>, WalkError> {
     let exclude = excludes(&options.exclude)?;
-    let starts = starts(&options.paths, keep_ignored)?;
+    let starts = starts(&options.paths, options.base.as_deref(), keep_ignored)?;
 
     let shared = Shared {
         visit,
@@ -359,19 +362,25 @@ struct Start {
 
 /// The given paths, each place once. Terraform loads whole directories, so a single configuration file stands for
 /// the files of its directory: what it sets is not known without the override files beside it.
-fn starts(paths: &[PathBuf], is_configuration: &dyn Fn(&str) -> bool) -> Result<Vec<Start>, WalkError> {
+fn starts(
+    paths: &[PathBuf],
+    base: Option<&Path>,
+    is_configuration: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Start>, WalkError> {
+    let from_base = |path: &Path| base.map_or_else(|| path.to_owned(), |base| base.join(path));
     let mut starts: Vec<Start> = Vec::new();
     for path in paths {
         let failed = |source| WalkError::NoSuchPath { path: path.display().to_string(), source };
-        let canonical = fs::canonicalize(path).map_err(failed)?;
+        let canonical = fs::canonicalize(from_base(path)).map_err(failed)?;
         let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-        let start = if canonical.is_file() && is_configuration(&name) {
-            let given = parent_of(path);
-            let canonical = fs::canonicalize(&given).map_err(failed)?;
-            Start { canonical, shown: shown_start(&given), given, flat: true }
+        let (named, flat) = if canonical.is_file() && is_configuration(&name) {
+            (parent_of(path), true)
         } else {
-            Start { canonical, shown: shown_start(path), given: path.clone(), flat: false }
+            (path.clone(), false)
         };
+        let given = from_base(&named);
+        let canonical = if flat { fs::canonicalize(&given).map_err(failed)? } else { canonical };
+        let start = Start { canonical, shown: shown_start(&named), given, flat };
         match starts.iter_mut().find(|have| have.canonical == start.canonical) {
             Some(have) if have.flat => *have = start,
             Some(_) => {}
@@ -449,7 +458,7 @@ pub fn excludes(globs: &[String]) -> Result<GlobSet, WalkError> {
 fn ignores_above(canonical: &Path, root: &Path) -> Arc<Ignores> {
     let (global, _) = Gitignore::global();
     let mut exclude = GitignoreBuilder::new(root);
-    let _ = exclude.add(root.join(".git/info/exclude"));
+    rules_from(&mut exclude, &root.join(".git/info/exclude"));
     let exclude = exclude.build().unwrap_or_else(|_| Gitignore::empty());
     let base = vec![(Rule::Git, exclude), (Rule::Git, global)];
     let mut level = Arc::new(Ignores { rules: base, parent: None });
@@ -473,12 +482,24 @@ fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<(Rule, Gitignore)> {
     for (present, name, rule) in [(plain, ".ignore", Rule::Plain), (git, ".gitignore", Rule::Git)] {
         if present {
             let mut builder = GitignoreBuilder::new(dir);
-            // A malformed line is passed over, as git does.
-            let _ = builder.add(dir.join(name));
+            rules_from(&mut builder, &dir.join(name));
             rules.extend(builder.build().ok().map(|built| (rule, built)));
         }
     }
     rules
+}
+
+/// The rules of one file, where it is one. Not the library's own way of reading it: that waits at pipes, and reads
+/// devices without end.
+fn rules_from(builder: &mut GitignoreBuilder, file: &Path) {
+    /// Nobody keeps so many rules.
+    const MAX_RULES: usize = 4 * 1024 * 1024;
+    let Ok(bytes) = bounded::read(file, MAX_RULES) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A malformed line is passed over, as git does.
+        let _ = builder.add_line(Some(file.to_owned()), line);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

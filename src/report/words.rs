@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use crate::repo::excerpt::is_unsafe;
 use crate::repo::inventory::{EffectiveBackend, Engine, Knowable, VersionVerdict};
+use crate::shell::is_unsafe;
 
 /// Text from a file, fit to be shown: unsafe characters become visible escapes (`\n`, `\u{1b}`).
 /// Every format for people puts every value through this.

@@ -32,6 +32,7 @@ mod second;
 mod sieve;
 mod table;
 mod tables;
+mod trust;
 
 pub use options::{BucketAccess, CollectOptions};
 

@@ -97,15 +97,21 @@ fn nothing() -> Failure {
     )
 }
 
-/// What the repository says.
-fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
-    let options = ScanOptions {
+/// What of the repository is looked at.
+pub(super) fn scan_options(args: &Args, config: &Config) -> ScanOptions {
+    ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
         threads: args.threads.map(usize::from),
         engine: None,
-    };
+        base: None,
+    }
+}
+
+/// What the repository says.
+fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
+    let options = scan_options(args, config);
     let line = Line::new(args.quiet);
     let found = scan(&options, &line);
     line.finish();

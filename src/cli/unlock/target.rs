@@ -124,6 +124,7 @@ fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
         no_ignore: false,
         threads: None,
         engine: None,
+        base: None,
     };
     let line = Line::new(false);
     let found = scan(&options, &line);
