@@ -24,7 +24,7 @@ pub mod words;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
-mod schema_check;
+pub(crate) mod schema_check;
 
 use std::collections::BTreeSet;
 
