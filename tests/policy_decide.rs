@@ -99,11 +99,7 @@ fn what_cannot_be_read_is_named_and_nothing_is_printed() {
     let good = r#"{"id":"a","principal":"anonymous","action":"s3:GetObject","resource":"arn:aws:s3:::b/k"}"#;
     let cases: &[(&[&str], String, &str)] = &[
         (REQUEST, String::new(), "error: all.json:1:16: expected value"),
-        (
-            &["--batch", "-"],
-            format!("{good}\n{{"),
-            "error: stdin: case 2, line 2, column 1: EOF while parsing an object",
-        ),
+        (&["--batch", "-"], format!("{good}\n{{"), "error: stdin:2:1: case 2: EOF while parsing an object"),
         (&["--batch", "-"], String::new(), "error: stdin: no case to decide"),
         (
             &["--batch", "none.json"],

@@ -332,6 +332,18 @@ pub(super) fn tagged(inventory: &Inventory, backend: &EffectiveBackend, name: &s
         .any(|set| (set.name == name && set.value != Value::Null) || set.name.starts_with(&part))
 }
 
+/// The account that a backend's settings name: the table's, by its ARN, else that of the role that is assumed. The
+/// bucket may belong to another one; none where no setting names any.
+pub fn account_of(inventory: &Inventory, backend: &EffectiveBackend) -> Option<String> {
+    let access = access(inventory, backend);
+    let table = known(&backend.dynamodb_table).and_then(|table| TableRef::of(&table, &access).account);
+    // arn:aws:iam::ACCOUNT:role/NAME
+    let role = || access.role_arn.as_deref()?.split(':').nth(4).map(str::to_owned);
+    table
+        .or_else(role)
+        .filter(|account| account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The settings that say how to reach the stores. They are merged as the backend's others are: a later source wins;
 /// a shadowed one says nothing.
 fn access(inventory: &Inventory, backend: &EffectiveBackend) -> Access {

@@ -4,10 +4,13 @@
 pub mod buffer;
 pub mod class;
 mod directory;
+pub mod excerpt;
 pub mod facts;
 mod habits;
 pub mod inventory;
+pub mod mentions;
 pub mod merge;
+pub mod needles;
 pub mod owners;
 pub mod partial;
 mod pattern;

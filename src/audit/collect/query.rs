@@ -5,7 +5,7 @@
 //! Source: the query protocol in AWS's API references of IAM, STS and CloudWatch; S3 Control's operations in the API
 //! reference of S3.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use aws_config::SdkConfig;
 use aws_credential_types::provider::ProvideCredentials;
@@ -199,7 +199,22 @@ impl<'a> Query<'a> {
         loop {
             left -= 1;
             self.meter.asked(action, left + 1 < self.attempts);
+            let began = Instant::now();
             let answered = tokio::time::timeout(self.timeout, self.once(ask)).await;
+            let status = match &answered {
+                Ok(Ok(_)) => "200".to_owned(),
+                Ok(Err(failure)) => failure.reason.clone(),
+                Err(_) => "no answer".to_owned(),
+            };
+            let milliseconds = began.elapsed().as_millis();
+            tracing::info!(
+                operation = action,
+                method = ask.method,
+                url = format!("{}{}", self.url, ask.target),
+                status,
+                milliseconds,
+                "asked"
+            );
             let failure = match answered {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,

@@ -109,15 +109,21 @@ fn nothing() -> Failure {
     )
 }
 
-/// What the repository says.
-fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
-    let options = ScanOptions {
+/// What of the repository is looked at.
+pub(super) fn scan_options(args: &Args, config: &Config) -> ScanOptions {
+    ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
         threads: args.threads.map(usize::from),
         engine: None,
-    };
+        base: None,
+    }
+}
+
+/// What the repository says.
+fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
+    let options = scan_options(args, config);
     let line = Line::new(args.quiet);
     let found = scan(&options, &line);
     line.finish();
@@ -214,10 +220,10 @@ fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
     const HELP: &str = "write one policy document, or a JSON list of them";
     let name = file.display().to_string();
     let bytes = read_file(file)?;
+    // A byte order mark is no part of the document.
     let json = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
-    let value: Value = serde_json::from_slice(json).map_err(|error| {
-        Failure::new(format!("{name}:{}:{}: no policy: {error}", error.line(), error.column())).help(HELP)
-    })?;
+    let value: Value = serde_json::from_slice(json)
+        .map_err(|error| Failure::json(&name, json, "no policy", &error).help(HELP))?;
     let documents = match value {
         Value::Array(documents) => documents,
         document => vec![document],
@@ -237,8 +243,7 @@ fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
 fn saved(file: &Path) -> Result<Snapshot, Failure> {
     let bytes = read_file(file)?;
     let mut snapshot: Snapshot = serde_json::from_slice(&bytes).map_err(|error| {
-        // The message may quote from the file; `Failure` makes it safe to show.
-        Failure::new(format!("{}: no snapshot: {error}", file.display()))
+        Failure::json(file.display(), &bytes, "no snapshot", &error)
             .help("a snapshot is made with `lockshift audit --save-snapshot FILE`; docs/schema describes it")
     })?;
     if snapshot.schema_version != SCHEMA_VERSION {

@@ -105,7 +105,16 @@ fn batch(args: &Args, file: &Path) -> Result<Outcome, Failure> {
         (read(file)?, file.display().to_string())
     };
     let cases = read_cases(&text).map_err(|error| {
-        Failure::new(format!("{name}: {error}")).help(
+        let failure = match (error.line, error.column) {
+            (Some(line), Some(column)) => Failure::at(
+                &name,
+                text.as_bytes(),
+                (line, column),
+                format!("case {}: {}", error.number, error.message),
+            ),
+            _ => Failure::new(format!("{name}: {error}")),
+        };
+        failure.help(
             "a case has principal, action, resource, and where they matter id, resourceAccount, context, \
              identityPolicies, resourcePolicy, permissionsBoundary, sessionPolicy, scps, rcps, endpoint",
         )
@@ -242,12 +251,10 @@ fn read(file: &Path) -> Result<String, Failure> {
 
 /// The policies of a file: one, or a JSON list of them.
 fn policies(file: &Path) -> Result<Vec<Compiled>, Failure> {
-    Compiled::list(&read(file)?).map_err(|error| {
-        let place = file.display();
-        match error.line {
-            0 => Failure::new(format!("{place}: {error}")),
-            _ => Failure::new(format!("{place}:{error}")),
-        }
+    let text = read(file)?;
+    Compiled::list(&text).map_err(|error| match error.line {
+        0 => Failure::new(format!("{}: {error}", file.display())),
+        line => Failure::at(file.display(), text.as_bytes(), (line, error.column), &error.message),
     })
 }
 

@@ -288,8 +288,7 @@ fn existing(args: &Args, chosen: &BTreeMap<String, BucketStates>) -> Result<Opti
     }
     let json = text.trim_start_matches('\u{feff}');
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
-        let place = format!("{}:{}:{}", file.display(), error.line(), error.column());
-        return Err(Failure::new(format!("{place}: no JSON: {error}"))
+        return Err(Failure::json(file.display(), json.as_bytes(), "no JSON", &error)
             .help("give the policy as `aws s3api get-bucket-policy` prints it"));
     }
     Ok(Some(text))

@@ -127,6 +127,7 @@ pub fn parse_problem(file: &str, text: Text<'_>, error: &LexError) -> Problem {
         kind: ProblemKind::ParseError,
         place: text.place(file, error.offset),
         message: format!("{}; correct it, or check this file by hand", error.message),
+        excerpt: None,
     }
 }
 
@@ -139,7 +140,8 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
         ModuleFacts { generated_by: generated_by(text.bytes()).map(str::to_owned), ..Default::default() };
     let mut problems = Vec::new();
     let whole = Span::new(0, text.bytes().len());
-    let top = lexer::body(text.bytes(), whole);
+    // A module is mostly other blocks: they are passed over without being kept.
+    let top = lexer::blocks(text.bytes(), whole, &[b"terraform", b"data", b"module"]);
     problems.extend(top.error.iter().map(|error| parse_problem(file, text, error)));
     for block in &top.blocks {
         match (block.keyword.as_str(), block.labels.as_slice()) {
@@ -163,13 +165,6 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     facts.required_versions.shrink_to_fit();
     facts.readers.shrink_to_fit();
     (facts, problems)
-}
-
-/// Whether [`read_module_file`] would find nothing that HCL refuses, in a file without a backend.
-pub fn is_sound_without_backend(text: Text<'_>) -> bool {
-    let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
-    let mut blocks = top.blocks_of("terraform").filter(|block| block.labels.is_empty());
-    top.error.is_none() && blocks.all(|block| lexer::body(text.bytes(), block.body).error.is_none())
 }
 
 fn read_terraform_block(
@@ -237,6 +232,7 @@ fn duplicates(file: &str, source: &Source) -> Vec<Problem> {
                 "`{}` stands twice in this block: `init` stops here; remove one of them",
                 setting.name
             ),
+            excerpt: None,
         })
         .collect()
 }
@@ -535,20 +531,6 @@ mod tests {
     }
 
     #[test]
-    fn soundness_without_a_backend_is_told_as_the_reading_tells_it() {
-        for (text, sound) in [
-            ("terraform {\n  required_version = \">= 1\"\n}\n", true),
-            ("terraform {\n  required_version = \n}\n", false),
-            ("terraform {\n  required_version \">= 1\"\n}\n", false),
-            ("terraform {\n  required_version = \">= 1\"\n", false),
-            ("locals {\n  required_version = \n}\n", true),
-        ] {
-            assert_eq!(is_sound_without_backend(Text::new(text.as_bytes())), sound, "{text}");
-            assert_eq!(read(text).1.is_empty(), sound, "{text}");
-        }
-    }
-
-    #[test]
     fn a_backend_block_with_everything() {
         let text = "terraform {\n  required_version = \">= 1.10\"\n  backend \"s3\" {\n    bucket = \"b\" # c\n    use_lockfile = !false\n    secret_key = \"hunter2\"\n    endpoints = {\n      s3 = \"http://u:p@h\", dynamodb = var.x\n    }\n    assume_role {\n      role_arn = \"r\"\n    }\n  }\n}\n";
         let (facts, problems) = read(text);
@@ -635,14 +617,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn soundness_without_a_backend_holds_for_any_text(
-            text in r#"(terraform|required_version|data|x|[ \n="{}\[\]#]|">= 1"|\{\n|\n\}\n){0,40}"#
-        ) {
-            let problems = read(&text).1;
-            prop_assert_eq!(is_sound_without_backend(Text::new(text.as_bytes())), problems.is_empty());
-        }
-
         #[test]
         fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             read_module_file("x", Text::new(&bytes), false);
