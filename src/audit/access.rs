@@ -453,7 +453,7 @@ mod tests {
         let tags = format!("the backend sets `lock_tags`, and {role} has no s3:PutObjectTagging on the lock");
         assert_eq!(messages(&snapshot, true, false), std::slice::from_ref(&acl));
         assert_eq!(messages(&snapshot, false, true), std::slice::from_ref(&tags));
-        assert_eq!(messages(&snapshot, true, true), [&acl, &tags]);
+        assert_eq!(messages(&snapshot, true, true), [acl.as_str(), tags.as_str()]);
         assert_eq!(messages(&snapshot, false, false), [""; 0]);
         runner.policies[0].1 = policy(r#","s3:PutObjectAcl""#);
         snapshot.accounts = vec![account(&runner)];

@@ -2,6 +2,7 @@
 //! buckets are reached in, and who still writes to a table.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aws_config::SdkConfig;
 use roxmltree::Document;
@@ -22,8 +23,21 @@ use crate::moment::Moment;
 /// STS and IAM are asked here when nothing names a region.
 pub(super) const FIRST_REGION: &str = "us-east-1";
 
+/// See [`wanted_effort`].
+const SHORT: Duration = Duration::from_secs(5);
+
 pub(super) fn effort(options: &CollectOptions) -> Effort {
     Effort { attempts: options.max_attempts, timeout: options.timeout, backoff: options.backoff }
+}
+
+/// How hard to try where accounts are asked: without `--iam` it only settles a detail, and a service that can't be
+/// reached must not hold an audit up.
+pub(super) fn wanted_effort(options: &CollectOptions) -> Effort {
+    let usual = effort(options);
+    if options.iam {
+        return usual;
+    }
+    Effort { attempts: usual.attempts.min(2), timeout: usual.timeout.min(SHORT), ..usual }
 }
 
 /// Which account each way leads to, asked for once.
@@ -48,7 +62,7 @@ impl Callers {
         }
         let region = config.region().map_or(FIRST_REGION, |region| region.as_ref()).to_owned();
         let endpoint = options.endpoint_url.as_deref();
-        let sts = Query::new(config, STS, &region, endpoint, effort(options), clients.meter());
+        let sts = Query::new(config, STS, &region, endpoint, wanted_effort(options), clients.meter());
         let account = sts.call("GetCallerIdentity", &[]).await.and_then(|xml| account_of(&xml));
         self.0.insert(who, account.clone());
         account

@@ -8,16 +8,15 @@
 //! API reference of S3.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use roxmltree::{Document, Node};
 
-use super::account::{Callers, FIRST_REGION, effort};
+use super::account::{Callers, FIRST_REGION, wanted_effort};
 use super::bucket::{BucketRead, Target};
 use super::clients::Clients;
 use super::failure::Failure;
 use super::options::CollectOptions;
-use super::query::{Effort, Query};
+use super::query::Query;
 use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccessPoint, PublicAccessBlock, Read, Unread};
 
@@ -26,9 +25,6 @@ const MOST_PAGES: usize = 100;
 
 /// Access points of one bucket whose policies are read. A state bucket has none or a few.
 const MOST_POINTS: usize = 100;
-
-/// Without `--iam` a service that can't be reached must not hold an audit up.
-const SHORT: Duration = Duration::from_secs(5);
 
 /// Reads what belongs to each bucket into its snapshot.
 pub(super) async fn read(
@@ -87,7 +83,7 @@ async fn one(
     }
     let region = read.snapshot.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
     let endpoint = options.endpoint_url.as_deref();
-    let how = if options.iam { effort(options) } else { briefly(options) };
+    let how = wanted_effort(options);
     let control = Query::s3_control(&config, &account, &region, endpoint, how, clients.meter());
     // Another account's block is for that account to read.
     if owned && leaves_open(&read.snapshot.public_access_block) {
@@ -111,10 +107,6 @@ async fn one(
         read.snapshot.access_points = points;
         read.unread.extend(unread);
     }
-}
-
-fn briefly(options: &CollectOptions) -> Effort {
-    Effort { attempts: options.max_attempts.min(2), timeout: options.timeout.min(SHORT), ..effort(options) }
 }
 
 async fn account_block(control: &Query<'_>, account: &str) -> Result<Option<PublicAccessBlock>, Failure> {

@@ -90,6 +90,13 @@ struct Ask<'r> {
     body: &'r str,
 }
 
+impl Ask<'_> {
+    /// Without the query: the log holds none.
+    fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+}
+
 /// Sends signed calls.
 pub(super) struct Query<'a> {
     config: &'a SdkConfig,
@@ -210,7 +217,7 @@ impl<'a> Query<'a> {
             tracing::info!(
                 operation = action,
                 method = ask.method,
-                url = format!("{}{}", self.url, ask.target),
+                url = format!("{}{}", self.url, ask.path()),
                 status,
                 milliseconds,
                 "asked"
