@@ -94,6 +94,10 @@ pub(super) struct Args {
     /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
     #[arg(long, help_heading = "What to read", conflicts_with_all = ["dynamodb_export", "s3_export"])]
     iam: bool,
+    /// Ask IAM's policy simulator about the roles and about who may delete a lock, too, and say where it differs
+    /// (`iam:SimulatePrincipalPolicy`).
+    #[arg(long, help_heading = "What to read", requires = "iam")]
+    simulate: bool,
     /// A service control policy, a JSON document or a list of them: one file for each level, from the organization's
     /// root down (repeatable).
     #[arg(long, value_name = "FILE", help_heading = "What to read")]
@@ -208,7 +212,8 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     ] {
         file.as_deref().map_or(Ok(()), |file| output::writable(flag, file))?;
     }
-    let (snapshot, world) = input::read(args, &config)?;
+    let access_options = input::access(args, &config)?;
+    let (snapshot, world) = input::read(args, &config, &access_options)?;
     if let Some(file) = &args.save_snapshot {
         let json = report::json::snapshot(&snapshot).map_err(|error| unwritten(&error.to_string()))?;
         output::write_file(json.as_bytes(), "--save-snapshot", file)?;
@@ -216,7 +221,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
     let options = JudgeOptions { stale_after, window: args.window };
     let mut audit = judge(&snapshot, &world.expected, &options);
-    access::add(&mut audit, &snapshot, &world.expected, &input::access(args, &config)?);
+    access::add(&mut audit, &snapshot, &world.expected, &access_options);
     audit.unread.extend(world.unread.iter().cloned());
     audit.unread.sort();
     audit.unread.dedup();
