@@ -21,6 +21,7 @@ const browser = await puppeteer.launch({
 const seen = { said: {}, console: [], requests: [] };
 try {
   const page = await browser.newPage();
+  const protocol = await page.createCDPSession();
   page.setDefaultTimeout(120_000);
   await page.setViewport({ width: 1360, height: 900 });
   page.on("console", (message) => seen.console.push(`${message.type()}: ${message.text()}`));
@@ -34,10 +35,11 @@ try {
   const steps = {
     script: ({ on }) => page.setJavaScriptEnabled(on),
     open: () => page.goto(url, { waitUntil: "load", timeout: 120_000 }),
-    media: ({ scheme, type }) => Promise.all([
-      page.emulateMediaType(type ?? "screen"),
-      page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme ?? "light" }]),
-    ]),
+    // Both in one call: each of the driver's own two would take back what the other one set.
+    media: ({ scheme, type }) => protocol.send("Emulation.setEmulatedMedia", {
+      media: type ?? "screen",
+      features: [{ name: "prefers-color-scheme", value: scheme ?? "light" }],
+    }),
     width: ({ width }) => page.setViewport({ width, height: 900 }),
     focus: ({ selector }) => page.focus(selector),
     key: async ({ key, times }) => { for (let n = 0; n < (times ?? 1); n += 1) await page.keyboard.press(key); },
