@@ -14,17 +14,19 @@ use super::failure::Failure;
 use super::names;
 use super::output::{self, Terminal};
 use super::past::{PastArgs, name_of};
+use super::progress::Line;
 use super::reach::Reach;
-use super::scan::{load_config, rule_texts};
+use super::scan::{could_not_walk, load_config, rule_texts};
 use crate::audit::accept::{Baseline, accept};
 use crate::audit::access;
 use crate::audit::expected::{Access, ExpectedState, TableRef};
 use crate::audit::judge::{JudgeOptions, judge};
 use crate::audit::outcome::Audit;
-use crate::audit::retire::{Verdict, retire as retirement};
+use crate::audit::retire::{Scanned, Verdict, retire as retirement};
 use crate::audit::snapshot::Snapshot;
 use crate::config::{Config, Date, duration};
 use crate::moment::Moment;
+use crate::repo::mentions;
 use crate::report::ScanReport;
 use crate::report::audit::table::AuditTableOptions;
 use crate::report::audit::{self as report, AuditReport};
@@ -92,6 +94,10 @@ pub(super) struct Args {
     /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
     #[arg(long, help_heading = "What to read", conflicts_with_all = ["dynamodb_export", "s3_export"])]
     iam: bool,
+    /// Ask IAM's policy simulator about the roles and about who may delete a lock, too, and say where it differs
+    /// (`iam:SimulatePrincipalPolicy`).
+    #[arg(long, help_heading = "What to read", requires = "iam")]
+    simulate: bool,
     /// A service control policy, a JSON document or a list of them: one file for each level, from the organization's
     /// root down (repeatable).
     #[arg(long, value_name = "FILE", help_heading = "What to read")]
@@ -206,7 +212,8 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     ] {
         file.as_deref().map_or(Ok(()), |file| output::writable(flag, file))?;
     }
-    let (snapshot, world) = input::read(args, &config)?;
+    let access_options = input::access(args, &config)?;
+    let (snapshot, world) = input::read(args, &config, &access_options)?;
     if let Some(file) = &args.save_snapshot {
         let json = report::json::snapshot(&snapshot).map_err(|error| unwritten(&error.to_string()))?;
         output::write_file(json.as_bytes(), "--save-snapshot", file)?;
@@ -214,14 +221,14 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
     let options = JudgeOptions { stale_after, window: args.window };
     let mut audit = judge(&snapshot, &world.expected, &options);
-    access::add(&mut audit, &snapshot, &world.expected, &input::access(args, &config)?);
+    access::add(&mut audit, &snapshot, &world.expected, &access_options);
     audit.unread.extend(world.unread.iter().cloned());
     audit.unread.sort();
     audit.unread.dedup();
     accept(&mut audit, &config, baseline.as_ref(), Date::of(SystemTime::now()));
     if let Some(table) = &args.retire {
         let table = table_ref(args, &config, table, &world);
-        return retire(args, &table, &snapshot, &world, terminal);
+        return retire(args, &config, &table, &snapshot, &world, terminal);
     }
     let report = AuditReport { audit: &audit, stats: args.stats };
     say(args, &report, &render(args, &report, terminal, &|| page(args, &config, &report, &world))?)?;
@@ -251,12 +258,27 @@ fn table_ref(args: &Args, config: &Config, named: &str, world: &World) -> TableR
 /// `--retire`: the evidence for and against one table instead of the audit's own report.
 fn retire(
     args: &Args,
+    config: &Config,
     table: &TableRef,
     snapshot: &Snapshot,
     world: &World,
     terminal: Terminal,
 ) -> Result<Outcome, Failure> {
-    let judged = retirement(table, world.inventory.as_ref(), snapshot);
+    let (mentions, unsearched) = match &world.inventory {
+        Some(inventory) => {
+            let line = Line::new(args.quiet);
+            let found = mentions::find(&table.name, inventory, &input::scan_options(args, config), &line);
+            line.finish();
+            found.map_err(|error| could_not_walk(&error))?
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    let scanned = world.inventory.as_ref().map(|inventory| Scanned {
+        inventory,
+        mentions: &mentions,
+        unsearched: &unsearched,
+    });
+    let judged = retirement(table, scanned, snapshot);
     let text = match args.format {
         Format::Table => report::retire::table(&judged, terminal.colour_stdout && args.output.is_none()),
         Format::Json => report::retire::json(&judged).map_err(|error| unwritten(&error.to_string()))?,
@@ -354,8 +376,7 @@ fn unwritten(error: &str) -> Failure {
 fn read_baseline(file: &Path) -> Result<Baseline, Failure> {
     let bytes = input::read_file(file)?;
     Baseline::parse(&bytes).map_err(|error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        Failure::new(format!("{}: no audit's JSON ({at})", file.display()))
+        Failure::json(file.display(), &bytes, "no audit's JSON", &error)
             .help("a baseline is made with `lockshift audit --write-baseline FILE` or `--format json`")
     })
 }

@@ -231,6 +231,7 @@ pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", path.display())))?;
+    tracing::info!(file = %path.display(), "read the configuration");
     let mut config =
         Config::parse(&path.display().to_string(), &text).map_err(|error| Failure::new(error.to_string()))?;
     // Its globs are relative to its own directory where that one holds the current directory.

@@ -1,13 +1,17 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
+pub mod bounded;
 pub mod buffer;
 pub mod class;
 mod directory;
+pub mod excerpt;
 pub mod facts;
 mod habits;
 pub mod inventory;
+pub mod mentions;
 pub mod merge;
+pub mod needles;
 pub mod owners;
 pub mod partial;
 mod pattern;

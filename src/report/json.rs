@@ -164,13 +164,11 @@ pub fn schema() -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use serde_json::{Value, json};
 
     use super::*;
     use crate::report::sample;
-    use crate::report::schema_check::mismatch;
+    use crate::report::schema_check::{committed, mismatch};
 
     fn document() -> Value {
         let (inventory, findings) = (sample::inventory(), sample::findings());
@@ -278,14 +276,7 @@ mod tests {
 
     #[test]
     fn the_committed_schema_is_current() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/scan.schema.json");
-        let current = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-        if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, &current).unwrap();
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
+        committed("scan.schema.json", &schema());
     }
 
     #[test]

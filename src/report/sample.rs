@@ -144,12 +144,14 @@ pub fn inventory() -> Inventory {
                 kind: ProblemKind::Encrypted,
                 place: place("secrets/backend.tf", 1, 1),
                 message: "encrypted with git-crypt; unlock it and scan again".to_owned(),
+                excerpt: None,
             },
             // Terraform refuses it, but it was read: a finding says so, no format for people says it twice.
             Problem {
                 kind: ProblemKind::DuplicateBackend,
                 place: place("twice/main.tf", 9, 3),
                 message: "a second backend".to_owned(),
+                excerpt: None,
             },
         ],
         ..Inventory::default()
