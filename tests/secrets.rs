@@ -165,7 +165,7 @@ fn no_command_tells_a_secret() {
     assert!(!fs::read_to_string(dir.join("beside/reinit.sh")).unwrap().contains(SECRET));
 
     let snapshot = "beside/snapshot.json";
-    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
         let args = ["audit", ".", "--snapshot", snapshot, "--format", format];
         assert!(!tells_no_secret(dir, &args).is_empty(), "{format}");
     }

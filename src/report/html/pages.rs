@@ -51,9 +51,7 @@ fn html(markdown: &str, named: &BTreeSet<&str>) -> String {
                 }
             }
             Event::End(TagEnd::Link) => {
-                if linked.pop() == Some(true) {
-                    out.push_str("</a>");
-                }
+                out.push_str(if linked.pop() == Some(true) { "</a>" } else { "" });
             }
             Event::Start(tag) => out.push_str(open(&tag)),
             Event::End(tag) => out.push_str(close(tag)),
