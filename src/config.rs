@@ -20,6 +20,7 @@ pub use error::ConfigError;
 pub use schema::schema;
 
 use crate::finding::{Finding, Severity};
+use crate::repo::bounded;
 use crate::repo::excerpt::Excerpt;
 use crate::repo::setting::without_credentials;
 use crate::repo::shown::Home;
@@ -29,6 +30,9 @@ use raw::{Raw, RawIgnore, RawRule};
 
 /// The file's name.
 pub const FILE_NAME: &str = "lockshift.toml";
+
+/// A larger one was not written by people.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a repository decides for itself. The default decides nothing.
 #[derive(Debug, Clone, Default)]
@@ -282,7 +286,7 @@ impl Config {
         let in_repository = dir.ancestors().any(|above| above.join(".git").exists());
         for above in dir.ancestors() {
             let path = above.join(FILE_NAME);
-            match std::fs::read(&path) {
+            match bounded::read(&path, MAX_BYTES) {
                 Ok(bytes) => {
                     tracing::info!(file = %path.display(), "read the configuration");
                     let text = String::from_utf8(bytes).map_err(|_| {

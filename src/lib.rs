@@ -30,6 +30,7 @@
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 
 pub mod audit;
+#[cfg(feature = "aws")]
 pub mod cli;
 pub mod config;
 pub mod finding;

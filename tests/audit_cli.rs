@@ -199,7 +199,7 @@ fn a_saved_snapshot_is_saved_again_as_it_was() {
 #[test]
 fn every_format_is_well_formed() {
     let said = |format: &str| fixture(&["--format", format, "--fail-on", "never"]);
-    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
         let said = said(format);
         // The snapshot holds things that could not be read: never 0.
         assert_eq!((said.code, said.stderr.as_str()), (3, ""), "{format}");
@@ -476,7 +476,7 @@ mod judged {
         let who = "x\u{1b}[2J\n::error::gotcha\u{202e}<script>|`@team";
         let held = bucket("b", &json!({ "states": [state()], "locks": [lock("2026-11-30T02:00:00Z", who)] }));
         let dir = tree(&[("main.tf", MODULE), ("s.json", &snapshot(&[held], &[]))]);
-        for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+        for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
             let said = run(dir.path(), &[".", "--snapshot", "s.json", "--format", format]);
             assert_eq!(said.code, 1, "{format}: {}", said.stderr);
             let raw = said.stdout.find(|c: char| c.is_control() && c != '\n' || c == '\u{202e}');

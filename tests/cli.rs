@@ -257,6 +257,9 @@ fn every_format_is_well_formed() {
     assert!(said("github").stdout.contains("dynamodb-only::"), "{}", said("github").stdout);
     assert!(said("markdown").stdout.starts_with("## lockshift scan\n"));
     assert_eq!(said("csv").stdout.lines().count(), 3);
+    let page = said("html").stdout;
+    assert!(page.starts_with("<!DOCTYPE html>\n") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<b>Not clean</b>: <a href=\"#open\">4 open findings</a>."), "{page}");
 }
 
 #[test]
@@ -291,6 +294,11 @@ fn groups_and_quiet() {
     let dir = tree(&[("a/main.tf", &module(TABLE)), ("b/main.tf", &module(LOCKFILE))]);
     let said = run(dir.path(), &["scan", "--by", "mode", "--fail-on", "never"]);
     assert!(said.stdout.starts_with("MODE      ROOT MODULES"), "{}", said.stdout);
+    let role = "    assume_role = { role_arn = \"arn:aws:iam::444455556666:role/tf\" }\n";
+    let dir = tree(&[("a/main.tf", &module(&format!("{TABLE}{role}"))), ("b/main.tf", &module(LOCKFILE))]);
+    let said = run(dir.path(), &["scan", "--by", "account", "--fail-on", "never"]);
+    let rows: Vec<&str> = said.stdout.lines().skip(2).take(2).collect();
+    assert!(rows[0].starts_with("444455556666  1") && rows[1].starts_with("(none)"), "{}", said.stdout);
     let said = run(dir.path(), &["scan", "--quiet", "--fail-on", "never"]);
     assert!(said.stdout.starts_with("Findings\n"), "{}", said.stdout);
 }
@@ -341,19 +349,4 @@ fn a_terragrunt_unit_fills_the_empty_block_beside_it() {
     let rows: Vec<&str> = said.stdout.lines().skip(1).collect();
     assert_eq!(rows.len(), 1, "{}", said.stdout);
     assert!(rows[0].contains("lockfile"), "{}", said.stdout);
-}
-
-/// Version constraints that don't parse are told where something runs that they hold for.
-#[test]
-fn broken_version_constraints_are_told_beside_a_backend() {
-    let broken = "terraform {\n  required_version = \n}\n";
-    let dir = tree(&[("app/main.tf", &module("    use_lockfile = true\n")), ("app/versions.tf", broken)]);
-    let said = run(dir.path(), &["scan", "--format", "json"]);
-    assert_eq!(said.code, 3, "{}", said.stdout);
-    assert!(said.stdout.contains("\"file\": \"app/versions.tf\""), "{}", said.stdout);
-
-    // A module's own are nobody's answer, as its other files are.
-    let dir = tree(&[("app/main.tf", &module("    use_lockfile = true\n")), ("module/versions.tf", broken)]);
-    let said = run(dir.path(), &["scan", "--format", "json"]);
-    assert_eq!(said.code, 0, "{}", said.stdout);
 }

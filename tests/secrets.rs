@@ -1,9 +1,11 @@
-//! Secrets planted wherever a backend can be written never reach any output, in any format.
+//! Secrets planted wherever a backend can be written never reach any output, of any command in any format; save a
+//! diff that is to be applied, which has the files' own lines and says so.
 
 // clippy.toml only knows test functions; what helps them may fail loudly, too.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -86,7 +88,7 @@ fn no_secret_reaches_any_output() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    for format in ["json", "table", "sarif", "github", "markdown", "csv"] {
+    for format in ["json", "table", "sarif", "github", "markdown", "csv", "html"] {
         let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
             .args(["scan", "--format", format, "--fail-on", "never"])
             .current_dir(dir.path())
@@ -101,5 +103,154 @@ fn no_secret_reaches_any_output() {
         let seen: Vec<&str> = said.lines().filter(|line| line.contains(SECRET)).collect();
         assert!(seen.is_empty(), "{format}:\n{}", seen.join("\n"));
         assert!(!String::from_utf8_lossy(&output.stderr).contains(SECRET), "{format}, stderr");
+    }
+}
+
+/// Exit code, stdout and stderr of a run whose environment holds secrets, too.
+fn said(dir: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
+    command.args(args).current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("AWS_ACCESS_KEY_ID", "hunter2-id").env("AWS_SECRET_ACCESS_KEY", "hunter2-env");
+    command.env("AWS_SESSION_TOKEN", "hunter2-session").env("LOCKSHIFT_EXTERNAL_ID", "hunter2-external");
+    command.env("AWS_REGION", "us-east-1").env("AWS_EC2_METADATA_DISABLED", "true");
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn tells_no_secret(dir: &Path, args: &[&str]) -> String {
+    let (code, stdout, stderr) = said(dir, args);
+    assert!((0..=3).contains(&code), "{args:?}: {stderr}");
+    for (stream, text) in [("stdout", &stdout), ("stderr", &stderr)] {
+        let seen: Vec<&str> = text.lines().filter(|line| line.contains(SECRET)).collect();
+        assert!(seen.is_empty(), "{args:?}, {stream}:\n{}", seen.join("\n"));
+    }
+    stdout + &stderr
+}
+
+fn planted() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let snapshot = r#"{"schema_version": 1, "taken_at": "2026-11-30T12:00:00Z", "tables": [], "unread": [], "stats": {},
+        "buckets": [{"name": "b", "region": "eu-west-1", "complete": true, "locks": [{"key": "hcl.tflock",
+        "last_modified": "2026-11-01T12:00:00Z", "etag": "e", "size": 99, "settled": "same", "body": {"is": "foreign",
+        "why": "not JSON (line 1, column 1)", "text": "secret_key = hunter2-body"}}]}]}"#;
+    let beside = [
+        ("lockshift.toml", "# secret_key = \"hunter2-comment\"\nstale_after = \"2h\"\n"),
+        ("beside/snapshot.json", snapshot),
+        ("beside/secrets.env", "AWS_SECRET_ACCESS_KEY=hunter2-file\n"),
+        ("beside/odd.toml", "[buckets.b]\ntoken = \"hunter2-odd\"\n"),
+        ("beside/url.toml", "[buckets.b]\nendpoint = \"https://u:hunter2-url@h\"\n"),
+    ];
+    for (name, text) in PLANTED.iter().chain(&beside) {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+#[test]
+fn no_command_tells_a_secret() {
+    let dir = planted();
+    let dir = dir.path();
+    for phase in ["dual", "final", "rollback"] {
+        for format in ["table", "json"] {
+            let args = ["migrate", "--phase", phase, "--format", format, "--rollback-table", "t"];
+            let used = if phase == "rollback" { &args[..] } else { &args[..5] };
+            assert!(tells_no_secret(dir, used).contains("hcl"), "{used:?}");
+        }
+    }
+    tells_no_secret(dir, &["migrate", "--phase", "dual", "--format", "json", "--reinit", "beside/reinit.sh"]);
+    assert!(!fs::read_to_string(dir.join("beside/reinit.sh")).unwrap().contains(SECRET));
+
+    let snapshot = "beside/snapshot.json";
+    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+        let args = ["audit", ".", "--snapshot", snapshot, "--format", format];
+        assert!(!tells_no_secret(dir, &args).is_empty(), "{format}");
+    }
+    tells_no_secret(dir, &["audit", ".", "--snapshot", snapshot, "--write-baseline", "beside/baseline.json"]);
+    assert!(!fs::read_to_string(dir.join("beside/baseline.json")).unwrap().contains(SECRET));
+    // Nobody answers at these addresses, and nothing is sent to most of them.
+    tells_no_secret(dir, &["audit", "hcl", "--settle", "0", "--endpoint-url", "http://127.0.0.1:9"]);
+    for path in ["hcl", "json", "partial", "grunt", "expression"] {
+        tells_no_secret(dir, &["unlock", path, "--id", "1", "--yes"]);
+    }
+    for format in ["json", "hcl"] {
+        let role = "arn:aws:iam::111122223333:role/ci";
+        let args = [
+            "policy",
+            ".",
+            "--runner",
+            role,
+            "--break-glass",
+            role,
+            "--state-admin",
+            role,
+            "--format",
+            format,
+        ];
+        tells_no_secret(dir, &args);
+    }
+    tells_no_secret(dir, &["explain", "no-locking"]);
+}
+
+#[test]
+fn no_error_tells_a_secret() {
+    let dir = planted();
+    let dir = dir.path();
+    for (args, says) in [
+        (&["scan", "--config", "beside/odd.toml"][..], "unknown field `token`"),
+        (&["scan", "--config", "beside/url.toml"], "the endpoint holds credentials"),
+        (
+            &["audit", "--bucket", "b", "--endpoint-url", "https://u:hunter2@h"],
+            "--endpoint-url holds credentials",
+        ),
+        (
+            &["audit", "--bucket", "b", "--trust-endpoint", "https://u:hunter2@h"],
+            "--trust-endpoint holds credentials",
+        ),
+        (&["audit", "--snapshot", "beside/secrets.env"], "secrets.env"),
+        (
+            &["audit", ".", "--snapshot", "beside/snapshot.json", "--baseline", "beside/secrets.env"],
+            "secrets.env",
+        ),
+        (&["migrate", "--phase", "final", "--evidence", "beside/secrets.env"], "secrets.env"),
+        (&["unlock", "--from-audit", "beside/secrets.env", "--rule", "lock-stale"], "secrets.env"),
+        (&["policy", "decide", "--batch", "beside/secrets.env"], "line 1"),
+    ] {
+        let text = tells_no_secret(dir, args);
+        assert!(text.contains(says), "{args:?}: {text}");
+    }
+}
+
+/// `git apply` takes only the lines that the files have: those come out as they are, and that is said.
+#[test]
+fn a_diff_has_the_files_own_lines_and_no_other_secret() {
+    let dir = planted();
+    let dir = dir.path();
+    let is_of_a_file = |line: &str| PLANTED.iter().any(|(_, text)| text.lines().any(|own| own == line));
+    let holds = |diff: &str| {
+        let seen: Vec<&str> = diff.lines().filter(|line| line.contains(SECRET)).collect();
+        for line in &seen {
+            let (sign, own) = line.split_at(1);
+            // A line that is only moved to another column comes with its new columns, too.
+            assert!(is_of_a_file(own) || sign == "+", "{line}");
+        }
+        seen.len()
+    };
+    let (_, stdout, stderr) = said(dir, &["migrate", "--phase", "dual"]);
+    let count = holds(&stdout);
+    assert!(count > 0 && stderr.contains("with a secret in it: mind where it goes"), "{count}: {stderr}");
+    assert!(!stderr.contains(SECRET), "{stderr}");
+
+    let (_, stdout, stderr) = said(dir, &["migrate", "--phase", "dual", "--pr-dir", "beside/pr"]);
+    assert!(stderr.contains("with a secret in it"), "{stderr}");
+    assert!(!stdout.contains(SECRET) && !stderr.contains(SECRET));
+    for entry in fs::read_dir(dir.join("beside/pr")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let is_patch = path.extension().is_some_and(|end| end == "patch");
+        assert!(is_patch == text.contains(SECRET), "{}", path.display());
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod access;
+#[cfg(feature = "aws")]
 pub mod collect;
 pub mod expected;
 pub mod import;

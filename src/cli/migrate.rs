@@ -20,8 +20,9 @@ use crate::migrate::group;
 use crate::migrate::options::{Context, History, Options, path_glob};
 use crate::migrate::plan::Plan;
 use crate::migrate::{gate, git, phase, planner};
+use crate::repo::bounded;
 use crate::repo::inventory::Inventory;
-use crate::repo::scan::{Collected, ScanOptions, collect};
+use crate::repo::scan::{Collected, MAX_FILE, ScanOptions, collect};
 use crate::report::plan_table;
 
 const EXIT_CODES: &str = "\
@@ -319,7 +320,7 @@ fn read_bytes(inventory: &Inventory) -> BTreeMap<String, Vec<u8>> {
     inventory
         .files
         .iter()
-        .filter_map(|(shown, file)| Some((shown.clone(), fs::read(&file.os_path).ok()?)))
+        .filter_map(|(shown, file)| Some((shown.clone(), bounded::read(&file.os_path, MAX_FILE).ok()?)))
         .collect()
 }
 

@@ -118,6 +118,7 @@ pub(super) fn write_parts(parts: &[impl AsRef<[u8]>], file: Option<&Path>) -> Re
     let Some(path) = file else {
         return said(write_all(io::stdout().lock(), parts));
     };
+    no_link("--output", path)?;
     let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
     written.map_err(|error| unwritable("--output", path, &error))
 }
@@ -134,12 +135,14 @@ pub(super) fn said(written: io::Result<()>) -> Result<(), Failure> {
 
 /// Writes the file that `flag` names.
 pub(super) fn write_file(bytes: &[u8], flag: &str, path: &Path) -> Result<(), Failure> {
+    no_link(flag, path)?;
     std::fs::write(path, bytes).map_err(|error| unwritable(flag, path, &error))
 }
 
 /// Whether the file that `flag` names can be written; changes nothing. A pipe or a device is not tried: whoever reads it
 /// would see its end.
 pub(super) fn writable(flag: &str, path: &Path) -> Result<(), Failure> {
+    no_link(flag, path)?;
     let there = std::fs::metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
         return Ok(());
@@ -151,6 +154,19 @@ pub(super) fn writable(flag: &str, path: &Path) -> Result<(), Failure> {
         let _ = std::fs::remove_file(path);
     }
     Ok(())
+}
+
+/// A link to a file, or to nothing yet, may have been put there by the repository, and would have a file overwritten
+/// that nobody named. `/dev/stdout` is a link, too, but no repository's.
+pub(super) fn no_link(flag: &str, path: &Path) -> Result<(), Failure> {
+    let Ok(target) = std::fs::read_link(path) else { return Ok(()) };
+    let is_system_s = ["/dev", "/proc"].iter().any(|dir| path.starts_with(dir));
+    if is_system_s || std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Ok(());
+    }
+    let (path, target) = (path.display().to_string(), target.display().to_string());
+    Err(Failure::new(format!("could not write {path}: it is a link to {target}"))
+        .help(format!("name with `{flag}` the file itself, or another one")))
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {

@@ -1,5 +1,7 @@
 //! `--history`: joins looking at earlier commits with counting what they came to.
 
+use std::path::{Path, PathBuf};
+
 use crate::cli::progress::Line;
 use crate::config::Date;
 use crate::migrate::git::Repository;
@@ -41,16 +43,20 @@ impl PastArgs {
     }
 }
 
-/// What a report is called after: the repository, or the paths.
-pub(super) fn name_of(paths: &[std::path::PathBuf]) -> String {
-    let here = std::path::Path::new(".");
+/// What a report is called after: the repository and where in it we are, or the paths.
+pub(super) fn name_of(paths: &[PathBuf]) -> String {
+    let here = Path::new(".");
     if paths.iter().any(|path| path != here) {
         return paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     }
-    let top = Repository::around(here).map(|repository| repository.top().to_owned());
-    let name = top.or_else(|| here.canonicalize().ok());
-    let name = name.as_deref().and_then(std::path::Path::file_name);
-    name.map_or_else(|| ".".to_owned(), |name| name.to_string_lossy().into_owned())
+    let Ok(real) = here.canonicalize() else { return ".".to_owned() };
+    let top = Repository::around(here).map_or_else(|| real.clone(), |repository| repository.top().to_owned());
+    let name =
+        top.file_name().map_or_else(|| top.display().to_string(), |name| name.to_string_lossy().into_owned());
+    match real.strip_prefix(&top) {
+        Ok(below) if !below.as_os_str().is_empty() => format!("{name}/{}", below.display()),
+        _ => name,
+    }
 }
 
 /// When a report is made: now, or when SOURCE_DATE_EPOCH says, so that a build can be repeated to the byte

@@ -26,6 +26,10 @@ pub(super) struct Reach {
     /// Endpoint of all services, for a store that is not AWS.
     #[arg(long, value_name = "URL", value_parser = Endpoint)]
     endpoint_url: Option<String>,
+    /// Endpoint that backends or `lockshift.toml` may name, for a store that is not AWS; can be given several times.
+    /// One that only the repository names is not asked: credentials go along with every request.
+    #[arg(long, value_name = "URL", value_parser = Endpoint)]
+    trust_endpoint: Vec<String>,
 }
 
 /// Reads an endpoint. It is kept in snapshots and shown, so it may hold no credentials; clap's own error would show
@@ -36,13 +40,15 @@ struct Endpoint;
 impl TypedValueParser for Endpoint {
     type Value = String;
 
-    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
-        let refused = |message: &str| clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
-        let url = value.to_str().ok_or_else(|| refused("--endpoint-url is no text\n"))?;
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let flag = arg.and_then(Arg::get_long).unwrap_or("endpoint-url");
+        let refused =
+            |message: String| clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
+        let url = value.to_str().ok_or_else(|| refused(format!("--{flag} is no text\n")))?;
         if without_credentials(url.to_owned()) == url {
             Ok(url.to_owned())
         } else {
-            Err(refused("--endpoint-url holds credentials; name a --profile or a --role-arn instead\n"))
+            Err(refused(format!("--{flag} holds credentials; name a --profile or a --role-arn instead\n")))
         }
     }
 }
@@ -62,6 +68,7 @@ impl Reach {
             external_id: std::env::var("LOCKSHIFT_EXTERNAL_ID").ok().filter(|id| !id.is_empty()),
             region: self.region.clone(),
             endpoint_url: self.endpoint_url.clone(),
+            trusted_endpoints: self.trust_endpoint.clone(),
             buckets: buckets.collect(),
             ..CollectOptions::default()
         }

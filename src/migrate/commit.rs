@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use super::diff::name_of;
 use super::git::{GitError, Repository, git, output_of, run};
 use super::plan::FileChange;
+use crate::repo::bounded;
+use crate::repo::scan::MAX_FILE;
 
 /// One commit to make.
 #[derive(Debug, Clone)]
@@ -113,7 +115,7 @@ fn targets(repository: &Repository, tree: &Path, commit: &Commit<'_>) -> Result<
             continue;
         };
         let path = tree.join(&relative);
-        match fs::read(&path) {
+        match bounded::read(&path, MAX_FILE) {
             // A link in the commit where the working tree has none would lead elsewhere.
             _ if fs::canonicalize(&path).is_ok_and(|real| real != path) => {
                 wrong.push(format!("{} is reached through a link in the last commit", file.file));

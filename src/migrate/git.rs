@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use super::diff::name_of;
 use super::options::History;
+use crate::repo::bounded;
 
 /// A line that switches the lockfile on, as `git` matches it: an argument of HCL or JSON, or a flag's word. Lines
 /// with a comment sign before it don't count. What else could stand there (`!false`) is not recognised, and then the
@@ -21,6 +22,9 @@ const SETTING: &str = r#"^[^#/]*use_lockfile"?[[:space:]]*[=:][[:space:]]*"?(tru
 
 /// Renamed files whose history is followed at most: each takes a walk through the whole history.
 const MAX_FOLLOWED: usize = 200;
+
+/// A shallow clone ends at some commits, each named in a line.
+const MAX_SHALLOW: usize = 64 * 1024 * 1024;
 
 /// Variables by which a surrounding `git` (a hook, an alias) would point ours at another repository or index.
 const FOREIGN: [&str; 8] = [
@@ -82,7 +86,9 @@ impl Repository {
         let mut command = git(&self.top);
         command
             .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-            .args(["-c", "log.showSignature=false"]);
+            .args(["-c", "log.showSignature=false"])
+            // No way of fetching is left, whatever a remote's address says (`ext::` runs a program).
+            .env("GIT_ALLOW_PROTOCOL", "");
         command
     }
 
@@ -92,7 +98,8 @@ impl Repository {
         command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
         let path = run(&mut command, "rev-parse", None)?;
         let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
-        Ok(fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect())
+        let text = bounded::read_text(Path::new(&path), MAX_SHALLOW).unwrap_or_default();
+        Ok(text.lines().map(str::to_owned).collect())
     }
 
     /// Branches, local and remote, with commits that this one lacks. Empty where git can't tell.
@@ -430,12 +437,61 @@ mod tests {
             "filter.trap.smudge",
             "filter.trap.clean",
             "gpg.program",
+            "core.sshCommand",
+            "core.gitProxy",
+            "core.askPass",
+            "core.editor",
+            "core.alternateRefsCommand",
+            "credential.helper",
+            "uploadpack.packObjectsHook",
         ] {
             bench.git(1, &["config", key, &trap]);
         }
+        for alias in ["alias.log", "alias.grep", "alias.rev-parse"] {
+            bench.git(1, &["config", alias, &format!("!{trap}")]);
+        }
+        bench.git(1, &["config", "core.hooksPath", &bench.dir.path().display().to_string()]);
+        for hook in ["post-index-change", "reference-transaction", "post-checkout"] {
+            fs::copy(&trap, bench.dir.path().join(hook)).unwrap();
+        }
+        bench.git(1, &["config", "submodule.recurse", "true"]);
+        bench.git(1, &["config", "diff.submodule", "diff"]);
         bench.git(1, &["config", "log.showSignature", "true"]);
         assert_eq!(bench.since("main.tf"), day(1));
         let _ = Repository::around(bench.dir.path()).unwrap().unmerged_branches();
         assert!(!sprung.exists());
+    }
+
+    /// A clone that lacks objects asks its remote for them, and a remote's address may name a program.
+    #[test]
+    fn what_is_missing_is_not_fetched() {
+        let bench = Bench::new();
+        bench.commit(1, "main.tf", "use_lockfile = true\n");
+        let (trap, sprung) = (bench.dir.path().join("trap"), bench.dir.path().join("sprung"));
+        fs::write(&trap, format!("#!/bin/sh\ntouch '{}'\n", sprung.display())).unwrap();
+        fs::set_permissions(&trap, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        for (key, value) in [
+            ("core.repositoryFormatVersion", "1"),
+            ("extensions.partialClone", "origin"),
+            ("remote.origin.promisor", "true"),
+            ("remote.origin.url", &format!("ext::{}", trap.display())),
+            ("protocol.allow", "always"),
+            ("protocol.ext.allow", "always"),
+        ] {
+            bench.git(1, &["config", key, value]);
+        }
+        let mut find = git(bench.dir.path());
+        let blob = run(find.args(["rev-parse", "HEAD:main.tf"]), "rev-parse", None).unwrap();
+        let blob = String::from_utf8(blob).unwrap();
+        let (dir, name) = blob.trim().split_at(2);
+        fs::remove_file(bench.dir.path().join(".git/objects").join(dir).join(name)).unwrap();
+        let files = BTreeMap::from([("a".to_owned(), bench.dir.path().join("main.tf"))]);
+        assert!(matches!(&history(&files)["a"], History::Unknown(_)));
+        assert!(!sprung.exists());
+        // The trap would have sprung: without our precautions git does fetch.
+        let mut careless = Command::new("git");
+        careless.arg("-C").arg(bench.dir.path()).args(["cat-file", "-p", "HEAD:main.tf"]);
+        let _ = output_of(&mut careless, None).unwrap();
+        assert!(sprung.exists());
     }
 }

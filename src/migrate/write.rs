@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::group::components;
 use super::plan::{FileChange, Plan};
+use crate::repo::bounded;
 
 /// Where writing is allowed: below the paths that the user named, links resolved.
 #[derive(Debug, Clone, Default)]
@@ -108,7 +109,7 @@ fn write_component(files: &[&FileChange], allowed: &Allowed, replace: Replace<'_
     }
     // Preparing many files takes a while: look once more before the first is replaced.
     for file in &ready {
-        unchanged(file.change, &file.real).map_err(|reason| left(file.change, reason))?;
+        still_there(file).map_err(|reason| left(file.change, reason))?;
     }
     let mut replaced: Vec<(&FileChange, PathBuf, Metadata)> = Vec::with_capacity(ready.len());
     for Ready { change, real, metadata, temporary } in ready {
@@ -144,12 +145,23 @@ fn target_of(change: &FileChange, allowed: &Allowed) -> Result<PathBuf, String> 
     Ok(real)
 }
 
+/// A directory on the way may have become a link meanwhile.
+fn still_there(file: &Ready<'_>) -> Result<(), String> {
+    match fs::canonicalize(&file.real) {
+        Ok(real) if real == file.real => unchanged(file.change, &file.real),
+        Ok(_) => Err("is reached through a link since it was read: run the command again".to_owned()),
+        Err(error) => Err(format!("can't be reached any more: {error}")),
+    }
+}
+
 fn unchanged(change: &FileChange, real: &Path) -> Result<(), String> {
-    let now = fs::read(real).map_err(|error| format!("could not be read again: {error}"))?;
-    if now == change.before {
-        Ok(())
-    } else {
-        Err("was changed since it was read: run the command again".to_owned())
+    // Whatever stands there now: no more of it is read than was there before.
+    match bounded::read(real, change.before.len()) {
+        Ok(now) if now == change.before => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::FileTooLarge => {
+            Err(format!("could not be read again: {error}"))
+        }
+        _ => Err("was changed since it was read: run the command again".to_owned()),
     }
 }
 
@@ -352,5 +364,54 @@ mod tests {
         plan.files[1].after = b"other".to_vec();
         assert!(write(&plan, &below(dir.path())).left[0].reason.contains("same file as a.tf"));
         assert_eq!(text(dir.path(), "a.tf"), "old");
+    }
+
+    #[test]
+    fn what_took_the_place_of_a_file_is_neither_waited_for_nor_written() {
+        let (dir, plan) = tree(&[("a/main.tf", &["a"]), ("b/main.tf", &["b"]), ("c/main.tf", &["c"])]);
+        for name in ["a/main.tf", "b/main.tf"] {
+            fs::remove_file(dir.path().join(name)).unwrap();
+        }
+        let pipe = dir.path().join("a/main.tf");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        fs::create_dir(dir.path().join("b/main.tf")).unwrap();
+        let written = write(&plan, &below(dir.path()));
+        assert_eq!(written.files, ["c/main.tf"]);
+        let reasons: Vec<&str> = written.left.iter().map(|left| left.reason.as_str()).collect();
+        assert_eq!(reasons, ["could not be read again: it is no regular file"; 2]);
+        assert_eq!(names(&dir.path().join("a")), ["main.tf"]);
+    }
+
+    #[test]
+    fn a_directory_that_became_a_link_leads_nowhere() {
+        let (dir, plan) = tree(&[("in/a/main.tf", &["a"])]);
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("main.tf"), "old").unwrap();
+        let swap = || {
+            fs::rename(dir.path().join("in/a"), dir.path().join("in/was")).unwrap();
+            symlink(outside.path(), dir.path().join("in/a")).unwrap();
+        };
+        let change = &plan.files[0];
+        let real = target_of(change, &below(&dir.path().join("in"))).unwrap();
+        let ready = prepare(change, real).unwrap();
+        assert_eq!(still_there(&ready), Ok(()));
+        swap();
+        assert!(still_there(&ready).unwrap_err().contains("through a link since it was read"));
+        let written = write(&plan, &below(&dir.path().join("in")));
+        assert!(written.left[0].reason.contains("outside of the paths given"), "{:?}", written.left);
+        assert_eq!(text(outside.path(), "main.tf"), "old");
+        assert_eq!(names(outside.path()), ["main.tf"]);
+    }
+
+    /// The new text goes into a new file: another name of the old one, wherever it is, keeps what it had.
+    #[test]
+    fn a_second_name_of_the_file_keeps_the_old_text() {
+        let (dir, plan) = tree(&[("in/main.tf", &["a"])]);
+        fs::hard_link(dir.path().join("in/main.tf"), dir.path().join("outside.tf")).unwrap();
+        assert_eq!(write(&plan, &below(&dir.path().join("in"))).files, ["in/main.tf"]);
+        assert_eq!(
+            (text(dir.path(), "in/main.tf"), text(dir.path(), "outside.tf")),
+            ("new".into(), "old".into())
+        );
     }
 }

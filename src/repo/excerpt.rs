@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(shown("a = 1\nb = two\nc", 10), "  2 | b = two\n    |     ^");
         assert_eq!(shown("", 0), "  1 | \n    | ^");
         assert_eq!(shown("a\n", usize::MAX), "  2 | \n    | ^");
-        assert_eq!(shown("\u{feff}é = x", 7), "  1 | é = x\n    |     ^");
+        assert_eq!(shown("\u{feff}é = x", 8), "  1 | é = x\n    |     ^");
     }
 
     #[test]

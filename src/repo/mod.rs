@@ -1,6 +1,7 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
 //! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
 
+pub mod bounded;
 pub mod buffer;
 pub mod class;
 mod directory;

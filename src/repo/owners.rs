@@ -7,6 +7,9 @@
 use super::shown::Home;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+/// GitHub takes no larger file.
+pub const MAX_BYTES: usize = 3 * 1024 * 1024;
+
 /// Where the file is looked for, in this order; the first one found counts.
 pub const LOCATIONS: &[&str] = &[".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use globset::GlobSet;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+use super::bounded;
 use super::buffer::Buffer;
 use super::class::{FileClass, Promise, class_in, class_of, promise};
 use super::facts::{Call, FileFacts, FileId, dir_of};
@@ -29,7 +30,7 @@ use super::walk::{self, Candidate, Found, WalkOptions};
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
 
 /// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
-pub(super) const MAX_FILE: usize = 64 * 1024 * 1024;
+pub const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// What to scan, and how.
 #[derive(Debug, Clone, Default)]
@@ -271,7 +272,7 @@ fn runs(facts: &FileFacts) -> bool {
 enum Read {
     Nothing,
     Facts(FileFacts),
-    /// No more than which versions it takes; its bytes are in the buffer.
+    /// No more than which versions it takes, and HCL takes it; its bytes are in the buffer.
     Constraints,
 }
 
@@ -290,7 +291,7 @@ fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
         return Err(too_large(&path()));
     }
     let read = match promise {
-        Promise::Constraints => Read::Constraints,
+        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => Read::Constraints,
         // Nothing is allocated for a file that does not matter: most do not.
         Promise::Nothing if !bytes.starts_with(b"\0") => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
@@ -361,8 +362,9 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
     let (mut wanted, by_pattern) = named_config_files(kept);
     wanted.retain(|shown, _| !exclude.is_match(shown));
     for (shown, os_path) in wanted {
-        let (source, problems) = match fs::read(&os_path) {
+        let (source, problems) = match bounded::read(&os_path, MAX_FILE) {
             Ok(bytes) => read_config_file(&shown, &bytes),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => (None, vec![too_large(&shown)]),
             Err(error) => (None, vec![unreadable(&shown, &error)]),
         };
         // A pattern (`$ENV.tfvars`) names many files: those without backend settings are variables and no more.
@@ -474,9 +476,14 @@ fn read_scope(file: &Path) -> Scope {
         name.strip_suffix(".tf").is_none_or(|stem| !all.contains(&format!("{stem}.tofu")))
     });
     names.sort_by_key(|path| (is_override_file(&name_of(path)), name_of(path)));
-    let bytes: Vec<Vec<u8>> = names.iter().flat_map(fs::read).collect();
+    let all = |paths: &[PathBuf]| -> Option<Vec<Vec<u8>>> {
+        paths.iter().map(|path| bounded::read(path, MAX_FILE).ok()).collect()
+    };
+    // A value that one file gives may be taken back by another: without all of them nothing is known.
+    let (Some(bytes), Some(given)) = (all(&names), all(&automatic_var_files(dir))) else {
+        return Scope::default();
+    };
     let texts: Vec<Text<'_>> = bytes.iter().map(|bytes| Text::new(bytes)).collect();
-    let given: Vec<Vec<u8>> = automatic_var_files(dir).iter().flat_map(fs::read).collect();
     let given: Vec<Text<'_>> = given.iter().map(|bytes| Text::new(bytes)).collect();
     hcl::scope_of(&texts, &given)
 }
@@ -501,7 +508,7 @@ fn read_owners(paths: &[PathBuf], base: Option<&Path>) -> Owners {
     let Ok(start) = fs::canonicalize(start) else { return Owners::default() };
     for dir in start.ancestors() {
         for place in owners::LOCATIONS {
-            if let Ok(text) = fs::read_to_string(dir.join(place)) {
+            if let Ok(text) = bounded::read_text(&dir.join(place), owners::MAX_BYTES) {
                 let cwd = here(base).and_then(fs::canonicalize).unwrap_or_default();
                 return Owners::parse(&text).seen_from(Home::new(dir, &cwd));
             }

@@ -1,5 +1,7 @@
 //! A setting: one lock-related or identifying argument, where it stands, and what it is worth.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::text::{Position, Span};
@@ -91,6 +93,25 @@ pub fn names_a_secret(expression: &str) -> bool {
     expression.split(|character: char| !character.is_alphanumeric() && character != '_').any(is_secret)
 }
 
+/// One line of a file, fit to be shown: what follows a secret argument's name and its sign is left out, and so are
+/// credentials in URLs. A secret on a line that does not name it can't be known.
+pub fn without_secret_values(line: &str) -> Cow<'_, str> {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    let mut start = 0;
+    for word in line.split(|character: char| !is_word(character)) {
+        let end = start + word.len();
+        let rest = line.get(end..).unwrap_or_default();
+        let sign = rest.trim_start_matches([' ', '\t', '"', '\'']);
+        if is_secret(word) && sign.starts_with(['=', ':']) {
+            let kept = line.len() - sign.len() + 1;
+            return Cow::Owned(format!("{} {NOT_SHOWN}", line.get(..kept).unwrap_or_default()));
+        }
+        start = end + rest.chars().next().map_or(0, char::len_utf8);
+    }
+    let plain = without_credentials(line.to_owned());
+    if plain == line { Cow::Borrowed(line) } else { Cow::Owned(plain) }
+}
+
 /// A value fit to be kept: secrets dropped, credentials cut out of URLs.
 pub fn without_secrets(name: &str, value: Value) -> Value {
     if is_secret(name) && !matches!(value, Value::Null) {
@@ -138,5 +159,22 @@ mod tests {
         let merged = unknown("merge(local.x, { \"secret_key\" : \"s3cr3t\" })");
         assert_eq!(without_secrets("config", merged), unknown(NOT_SHOWN));
         assert_eq!(without_secrets("config", unknown("var.tokens")), unknown("var.tokens"));
+    }
+
+    #[test]
+    fn a_line_is_shown_up_to_its_secret() {
+        for (line, shown) in [
+            ("  secret_key = \"s3cr3t\"", "  secret_key = (not shown: it names a secret)"),
+            ("\"token\": \"s3cr3t\", \"bucket\": \"b\"", "\"token\": (not shown: it names a secret)"),
+            (
+                "ünit -backend-config='token=s3cr3t'",
+                "ünit -backend-config='token= (not shown: it names a secret)",
+            ),
+            ("  token_id = \"1\" # no token here", "  token_id = \"1\" # no token here"),
+            ("  endpoint = \"https://me:pw@h/\"", "  endpoint = \"https://***@h/\""),
+            ("  bucket = \"b\"", "  bucket = \"b\""),
+        ] {
+            assert_eq!(without_secret_values(line), shown);
+        }
     }
 }

@@ -1,9 +1,16 @@
 //! Which files git tracks, from its index: ignore rules say nothing about a file that was added all the same. Only
 //! the index file is opened here; no git is run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use super::bounded;
+
+/// A `.git` that is a file holds one path.
+const MAX_POINTER: usize = 64 * 1024;
+
+/// An index has about a hundred bytes for each file: this is one of some million files.
+const MAX_INDEX: usize = 512 * 1024 * 1024;
 
 /// A repository that the walk is in.
 #[derive(Debug)]
@@ -40,11 +47,11 @@ impl Tracked {
     fn of(root: &Path) -> Option<Self> {
         let dot_git = root.join(".git");
         // A worktree or submodule: the file says where the directory is.
-        let git_dir = match fs::read_to_string(&dot_git) {
+        let git_dir = match bounded::read_text(&dot_git, MAX_POINTER) {
             Ok(text) => root.join(text.strip_prefix("gitdir:")?.trim()),
             Err(_) => dot_git,
         };
-        paths(&fs::read(git_dir.join("index")).ok()?).map(Self)
+        paths(&bounded::read(&git_dir.join("index"), MAX_INDEX).ok()?).map(Self)
     }
 
     fn has(&self, path: &str) -> bool {

@@ -18,6 +18,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rayon::slice::ParallelSliceMut;
 
+use super::bounded;
 use super::buffer::Buffer;
 use super::directory::{Directory, Kind, Listing};
 use super::facts::FileId;
@@ -457,7 +458,7 @@ pub fn excludes(globs: &[String]) -> Result<GlobSet, WalkError> {
 fn ignores_above(canonical: &Path, root: &Path) -> Arc<Ignores> {
     let (global, _) = Gitignore::global();
     let mut exclude = GitignoreBuilder::new(root);
-    let _ = exclude.add(root.join(".git/info/exclude"));
+    rules_from(&mut exclude, &root.join(".git/info/exclude"));
     let exclude = exclude.build().unwrap_or_else(|_| Gitignore::empty());
     let base = vec![(Rule::Git, exclude), (Rule::Git, global)];
     let mut level = Arc::new(Ignores { rules: base, parent: None });
@@ -481,12 +482,24 @@ fn ignore_files(dir: &Path, git: bool, plain: bool) -> Vec<(Rule, Gitignore)> {
     for (present, name, rule) in [(plain, ".ignore", Rule::Plain), (git, ".gitignore", Rule::Git)] {
         if present {
             let mut builder = GitignoreBuilder::new(dir);
-            // A malformed line is passed over, as git does.
-            let _ = builder.add(dir.join(name));
+            rules_from(&mut builder, &dir.join(name));
             rules.extend(builder.build().ok().map(|built| (rule, built)));
         }
     }
     rules
+}
+
+/// The rules of one file, where it is one. Not the library's own way of reading it: that waits at pipes, and reads
+/// devices without end.
+fn rules_from(builder: &mut GitignoreBuilder, file: &Path) {
+    /// Nobody keeps so many rules.
+    const MAX_RULES: usize = 4 * 1024 * 1024;
+    let Ok(bytes) = bounded::read(file, MAX_RULES) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A malformed line is passed over, as git does.
+        let _ = builder.add_line(Some(file.to_owned()), line);
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

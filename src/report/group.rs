@@ -115,4 +115,14 @@ mod tests {
         );
         assert_eq!(names(By::Owner), own(&[("@acme/platform", 1, 1), ("@acme/web", 2, 3), ("(none)", 2, 2)]));
     }
+
+    #[test]
+    fn an_account_is_what_the_table_s_arn_names_and_nothing_else_is_guessed() {
+        let mut inventory = sample::inventory();
+        let arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/locks";
+        inventory.roots[0].backends = vec![sample::backend("a/main.tf", "b", "k", arn, false)];
+        let found: Vec<(String, usize)> =
+            groups(&inventory, By::Account).into_iter().map(|group| (group.name, group.roots)).collect();
+        assert_eq!(found, [("111122223333".to_owned(), 1), ("(none)".to_owned(), 3)]);
+    }
 }

@@ -9,6 +9,7 @@ use super::words::{clip, count, visible, visible_lines};
 use crate::migrate::phase::Phase;
 use crate::migrate::plan::Plan;
 use crate::repo::inventory::LockMode;
+use crate::repo::setting::without_secret_values;
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -156,13 +157,15 @@ fn counts(plan: &Plan) -> String {
     )
 }
 
-/// A diff as a terminal shows it: nothing in it acts there. It is for reading; what is applied goes through a pipe.
+/// A diff as a terminal shows it: nothing in it acts there, and lines that name a secret end before it. It is for
+/// reading; what is applied goes through a pipe.
 pub fn screen_diff(diff: &[u8], colour: bool) -> String {
     let palette = Palette { colour };
     let mut out = String::with_capacity(diff.len() + 64);
     for line in String::from_utf8_lossy(diff).lines() {
         // Tabs indent, and the carriage return of a CRLF file would only be noise.
-        let shown = line.trim_end_matches('\r').split('\t').map(visible).collect::<Vec<_>>().join("\t");
+        let line = without_secret_values(line.trim_end_matches('\r'));
+        let shown = line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
         out.push_str(&match shown.as_bytes().first() {
             _ if shown.starts_with("diff --git ")
                 || shown.starts_with("+++ ")
@@ -178,4 +181,19 @@ pub fn screen_diff(diff: &[u8], colour: bool) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_on_a_terminal_acts_not_and_tells_no_secret() {
+        let diff =
+            b"--- a/main.tf\n@@ -1 +1 @@\n     secret_key     = \"s3cr3t\"\n-    x = \"\x1b[2J\"\r\n+\ty\n";
+        assert_eq!(
+            screen_diff(diff, false),
+            "--- a/main.tf\n@@ -1 +1 @@\n     secret_key     = (not shown: it names a secret)\n-    x = \"\\u{1b}[2J\"\n+\ty\n"
+        );
+    }
 }

@@ -8,7 +8,9 @@
 pub mod decide;
 pub mod digest;
 pub mod interrupts;
+#[cfg(feature = "aws")]
 pub mod perform;
 pub mod record;
 pub mod seen;
+#[cfg(feature = "aws")]
 pub mod stores;

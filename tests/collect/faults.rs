@@ -140,6 +140,60 @@ fn pages_that_lead_nowhere_end_the_listing_and_not_the_audit() {
 }
 
 #[test]
+fn a_listing_that_never_comes_to_another_key_ends() {
+    if !isolated(a_listing_that_never_comes_to_another_key_ends) {
+        return;
+    }
+    let pages = AtomicUsize::new(0);
+    let double = Double::start(move |request| {
+        let token = pages.fetch_add(1, Ordering::SeqCst);
+        request.lists().then(|| {
+            Reply::ok(format!(
+                "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{token}\
+                 </NextContinuationToken></ListBucketResult>"
+            ))
+        })
+    });
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), [("s3://b", "ListObjectsV2", None, true)]);
+    assert_eq!(snapshot.unread[0].reason, "the listing does not end: page after page brings no other key");
+    assert!(!bucket(&snapshot, "b").complete);
+}
+
+/// Entities that grow on each other, nesting without end, and packed answers: nothing is unfolded.
+#[test]
+fn bombs_are_no_answers() {
+    if !isolated(bombs_are_no_answers) {
+        return;
+    }
+    let entities: String = (1..40).map(|n| format!("<!ENTITY e{n} \"&e{};&e{};\">", n - 1, n - 1)).collect();
+    let laughs = format!(
+        "<?xml version=\"1.0\"?><!DOCTYPE x [<!ENTITY e0 \"ha\">{entities}]><ListBucketResult><Contents><Key>&e39;\
+         </Key></Contents><IsTruncated>false</IsTruncated></ListBucketResult>"
+    );
+    let deep = format!("<ListBucketResult>{}", "<a>".repeat(1_000_000));
+    let packed =
+        Reply::Http(200, vec![("Content-Encoding".into(), "gzip".into())], b"\x1f\x8b\x08\0".to_vec());
+    let item = format!("{{\"Items\":[{{\"LockID\":{}", "{\"M\":{\"a\":".repeat(200_000));
+    let info = format!("{}1{}", "[".repeat(20_000), "]".repeat(20_000));
+    let double = Double::start(move |request| match (request.bucket(), request.target()) {
+        ("laughs", _) if request.lists() => Some(Reply::ok(laughs.clone())),
+        ("deep", _) if request.lists() => Some(Reply::ok(deep.clone())),
+        ("packed", _) if request.lists() => Some(packed.clone()),
+        ("lock", _) if request.lists() => Some(objects(&["k".to_owned(), "k.tflock".to_owned()], request)),
+        ("lock", _) if request.key() == "k.tflock" => Some(Reply::ok(info.clone())),
+        (_, "Scan") => Some(Reply::ok(item.clone())),
+        _ => None,
+    });
+    let snapshot = read(&named(&["deep", "laughs", "lock", "packed"], &["t"]), &options(&double.url()));
+    let complete: Vec<(&str, bool)> =
+        snapshot.buckets.iter().map(|bucket| (bucket.name.as_str(), bucket.complete)).collect();
+    assert_eq!(complete, [("deep", false), ("laughs", false), ("lock", true), ("packed", false)]);
+    assert!(!table(&snapshot, "t").complete);
+    assert!(matches!(bucket(&snapshot, "lock").locks[0].body, LockBody::Foreign { .. }));
+}
+
+#[test]
 fn credentials_that_expire_on_the_way_leave_what_was_read() {
     if !isolated(credentials_that_expire_on_the_way_leave_what_was_read) {
         return;

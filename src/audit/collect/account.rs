@@ -16,6 +16,7 @@ use super::kms;
 use super::options::CollectOptions;
 use super::query::{CLOUDWATCH, Effort, IAM, KMS, Query, STS};
 use super::table::{TableRead, resource};
+use super::trust::no_region;
 use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccountSnapshot, Read, Unread};
 use crate::moment::Moment;
@@ -133,6 +134,7 @@ pub(super) async fn keys(
         let Ok(config) = clients.config(way).await else { continue };
         // A key's ARN says its region; a bucket's key lives where the bucket does.
         let of_arn = id.strip_prefix("arn:").and_then(|rest| rest.split(':').nth(2)).map(str::to_owned);
+        let of_arn = of_arn.filter(|region| no_region(region).is_none());
         let region =
             of_arn.or_else(|| read.snapshot.region.clone()).unwrap_or_else(|| FIRST_REGION.to_owned());
         let endpoint = options.endpoint_url.as_deref();

@@ -2,6 +2,7 @@
 //! of a state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_sdk_s3::Client;
 use aws_smithy_types::byte_stream::ByteStream;
@@ -86,8 +87,17 @@ pub(super) fn too_large(size: u64) -> LockBody {
     LockBody::Foreign { why: format!("{size} bytes: no lock document is so large"), text: None }
 }
 
+/// How long a lock document may be on its way. The SDK's own limits end with a body's first byte; a server that then
+/// gives a byte now and then would hold everything up.
+const WITHIN: Duration = Duration::from_secs(60);
+
 /// The body, or as much of it as shows that it is too large: a server may ignore the range.
-pub(crate) async fn capped(mut body: ByteStream) -> Result<Vec<u8>, Failure> {
+pub(crate) async fn capped(body: ByteStream) -> Result<Vec<u8>, Failure> {
+    let late = |_| Failure::own(format!("the body was not there after {} seconds", WITHIN.as_secs()));
+    tokio::time::timeout(WITHIN, first_bytes(body)).await.map_err(late)?
+}
+
+async fn first_bytes(mut body: ByteStream) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     while bytes.len() <= MAX_BYTES {
         match body.next().await {

@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
 use super::meter::Meter;
 use super::options::CollectOptions;
+use super::trust::{distrust, no_region};
 use crate::audit::expected::Access;
 
 /// S3 is asked here when nothing names a region; the store then says the right one.
@@ -74,9 +75,10 @@ impl<'a> Clients<'a> {
         access: &Access,
         region: Option<&str>,
     ) -> Result<(aws_sdk_s3::Client, String), String> {
+        self.trusts(access.s3_endpoint.as_deref())?;
         let config = self.config(access).await?;
         let region = region.map(str::to_owned).or_else(|| config.region().map(ToString::to_string));
-        let region = region.unwrap_or_else(|| FIRST_REGION.to_owned());
+        let region = sound(region.unwrap_or_else(|| FIRST_REGION.to_owned()))?;
         // The SDK takes an endpoint from the environment by itself; only the style must follow it.
         let environment =
             || ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"].iter().find_map(|name| std::env::var(name).ok());
@@ -105,9 +107,11 @@ impl<'a> Clients<'a> {
         access: &Access,
         region: Option<&str>,
     ) -> Result<(aws_sdk_dynamodb::Client, String), String> {
+        self.trusts(access.dynamodb_endpoint.as_deref())?;
         let config = self.config(access).await?;
         let region = region.map(str::to_owned).or_else(|| config.region().map(ToString::to_string));
         let region = region.ok_or("no region is known for it: neither the backend, nor an option, nor AWS_REGION, nor the profile names one")?;
+        let region = sound(region)?;
         let mut dynamodb = aws_sdk_dynamodb::config::Builder::from(&config)
             .region(Region::new(region.clone()))
             .interceptor(self.meter.clone());
@@ -117,11 +121,22 @@ impl<'a> Clients<'a> {
         Ok((aws_sdk_dynamodb::Client::from_conf(dynamodb.build()), region))
     }
 
+    /// Nothing is sent to an endpoint that only a repository names.
+    fn trusts(&self, endpoint: Option<&str>) -> Result<(), String> {
+        let named = self.options.trusted_endpoints.iter().chain(&self.options.endpoint_url);
+        match endpoint.and_then(|endpoint| distrust(endpoint, named.map(String::as_str))) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        }
+    }
+
     /// Credentials and region for a way in, without an endpoint of its own.
     ///
     /// # Errors
     /// Why there can be none.
     pub async fn config(&self, access: &Access) -> Result<SdkConfig, String> {
+        // Services are asked at hosts that are named after it.
+        access.region.clone().map(sound).transpose()?;
         let way = (access.profile.clone(), access.role_arn.clone(), access.region.clone());
         let mut made = self.made.lock().await;
         if let Some(config) = made.get(&way) {
@@ -189,6 +204,14 @@ impl<'a> Clients<'a> {
         }
         let provider = aws_sdk_s3::config::SharedCredentialsProvider::new(provider.build().await);
         config.into_builder().credentials_provider(provider).build()
+    }
+}
+
+/// A region, when it can be one.
+fn sound(region: String) -> Result<String, String> {
+    match no_region(&region) {
+        Some(why) => Err(why),
+        None => Ok(region),
     }
 }
 

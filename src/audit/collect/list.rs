@@ -22,6 +22,9 @@ const SPLIT_PART_AFTER: u32 = 20;
 /// Levels of directories that are looked at for borders, beyond those that the lister has already left behind.
 const LEVELS: usize = 6;
 
+/// So many pages in a row may bring no other key: a lock with two million versions has no more.
+const MAX_STILL: u32 = 2000;
+
 /// What a listing needs.
 pub(super) struct Lister<'a> {
     pub client: Client,
@@ -51,6 +54,8 @@ struct Part<'a> {
     /// The last key that was seen, and that the next one must not come before.
     last: Option<String>,
     pages: u32,
+    /// Pages in a row that brought no other key.
+    still: u32,
     split_at: u32,
 }
 
@@ -101,6 +106,7 @@ impl<'a> Lister<'a> {
             split_at: if after.is_some() { SPLIT_PART_AFTER } else { SPLIT_AFTER },
             last: after,
             pages: 0,
+            still: 0,
         }
     }
 
@@ -133,6 +139,11 @@ impl<'a> Lister<'a> {
         let Some(sieve) = &mut part.sieve else { return Ok(()) };
         let beyond = |key: &str| part.until.as_deref().is_some_and(|until| key > until);
         let last_of_page = page.entries.last().map(|entry| entry.key.clone());
+        // Pages may be empty, and one key may have many versions; but not without end.
+        part.still = if last_of_page.is_none() || last_of_page == part.last { part.still + 1 } else { 0 };
+        if part.still > MAX_STILL {
+            return Err(Failure::own("the listing does not end: page after page brings no other key"));
+        }
         let over = page.next.is_none() || last_of_page.as_deref().is_some_and(beyond);
         if let (Some(next), false) = (page.next, over) {
             self.ask(tasks, id, next);

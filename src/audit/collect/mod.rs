@@ -34,6 +34,7 @@ mod sieve;
 mod simulate;
 mod table;
 mod tables;
+mod trust;
 
 pub use options::{BucketAccess, CollectOptions};
 pub use simulate::simulate;

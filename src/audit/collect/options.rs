@@ -36,6 +36,8 @@ pub struct CollectOptions {
     pub region: Option<String>,
     /// Endpoint of both services, for everything.
     pub endpoint_url: Option<String>,
+    /// Endpoints that a backend or a bucket's entry may name, too: credentials go along with every request.
+    pub trusted_endpoints: Vec<String>,
     /// What differs for single buckets. The options above win over it.
     pub buckets: BTreeMap<String, BucketAccess>,
     /// How far back lock intervals and state writes are looked for.
@@ -72,6 +74,7 @@ impl Default for CollectOptions {
             external_id: None,
             region: None,
             endpoint_url: None,
+            trusted_endpoints: Vec::new(),
             buckets: BTreeMap::new(),
             window: Duration::from_secs(14 * DAY),
             settle: Some(Duration::from_secs(10)),

@@ -17,6 +17,7 @@ use super::clients::Clients;
 use super::failure::Failure;
 use super::options::CollectOptions;
 use super::query::Query;
+use super::trust::no_region;
 use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccessPoint, PublicAccessBlock, Read, Unread};
 
@@ -81,7 +82,9 @@ async fn one(
     if owned {
         read.snapshot.account = Some(account.clone());
     }
-    let region = read.snapshot.region.clone().unwrap_or_else(|| FIRST_REGION.to_owned());
+    // A store's own word for its region becomes part of an address here.
+    let told = read.snapshot.region.clone().filter(|region| no_region(region).is_none());
+    let region = told.unwrap_or_else(|| FIRST_REGION.to_owned());
     let endpoint = options.endpoint_url.as_deref();
     let how = wanted_effort(options);
     let control = Query::s3_control(&config, &account, &region, endpoint, how, clients.meter());

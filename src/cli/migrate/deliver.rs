@@ -1,5 +1,6 @@
 //! What becomes of a plan: shown, written, committed, put into files for pull requests.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::migrate::plan::{FileChange, Plan};
 use crate::migrate::reinit;
 use crate::migrate::write::{Allowed, Written, write};
 use crate::repo::inventory::Inventory;
+use crate::repo::setting::without_secret_values;
 use crate::report::plan_table::{self, PlanOptions};
 use crate::report::pull_request::PullRequest;
 use crate::report::words::{count, visible};
@@ -66,9 +68,24 @@ fn shown(args: &Args, plan: &Plan, terminal: Terminal) -> Result<Vec<u8>, Failur
             }
             let diff = base.diff(&files);
             // On a terminal nothing is applied: there the bytes of files must not act.
-            if terminal.width.is_some() { screen_diff(&diff, options.colour).into_bytes() } else { diff }
+            if terminal.width.is_some() {
+                screen_diff(&diff, options.colour).into_bytes()
+            } else {
+                output::to_stderr(&warn_of_secrets(&diff));
+                diff
+            }
         }
     })
+}
+
+/// A diff that is to be applied has its lines as the files have them: whoever gets it should know what is in it.
+fn warn_of_secrets(diff: &[u8]) -> String {
+    let text = String::from_utf8_lossy(diff);
+    let lines = text.lines().filter(|line| matches!(without_secret_values(line), Cow::Owned(_))).count();
+    if lines == 0 {
+        return String::new();
+    }
+    format!("The diff has {} with a secret in it: mind where it goes.\n", count(lines, "line", "lines"))
 }
 
 /// Where a diff's paths begin: the top of the repository, or where there is none (or more than one) the directory
@@ -139,7 +156,7 @@ fn say_written(written: &Written) -> String {
 
 fn save_script(file: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("could not write {}: {error}", file.display()));
-    fs::write(file, text).map_err(failed)?;
+    output::write_file(text.as_bytes(), "--reinit", file)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -217,6 +234,7 @@ fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(
     fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
     let everything: Vec<&FileChange> = plan.files.iter().collect();
     let base = Base::of(&everything);
+    output::to_stderr(&warn_of_secrets(&base.diff(&everything)));
     for (group, request) in made {
         for (end, bytes) in [
             ("patch", base.diff(&files_of(plan, group))),
@@ -224,6 +242,7 @@ fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(
             ("md", request.body().into_bytes()),
         ] {
             let path = dir.join(format!("{}.{end}", group.slug));
+            output::no_link("--pr-dir", &path)?;
             fs::write(&path, bytes).map_err(|error| failed(&path, error))?;
         }
     }

@@ -167,6 +167,13 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
     (facts, problems)
 }
 
+/// Whether [`read_module_file`] would find nothing that HCL refuses, in a file without a backend.
+pub fn is_sound_without_backend(text: Text<'_>) -> bool {
+    let top = lexer::blocks(text.bytes(), Span::new(0, text.bytes().len()), &[b"terraform"]);
+    let mut blocks = top.blocks.iter().filter(|block| block.labels.is_empty());
+    top.error.is_none() && blocks.all(|block| lexer::blocks(text.bytes(), block.body, &[]).error.is_none())
+}
+
 fn read_terraform_block(
     file: &str,
     at: &Positions<'_>,
@@ -531,6 +538,20 @@ mod tests {
     }
 
     #[test]
+    fn soundness_without_a_backend_is_told_as_the_reading_tells_it() {
+        for (text, sound) in [
+            ("terraform {\n  required_version = \">= 1\"\n}\n", true),
+            ("terraform {\n  required_version = \n}\n", false),
+            ("terraform {\n  required_version \">= 1\"\n}\n", false),
+            ("terraform {\n  required_version = \">= 1\"\n", false),
+            ("locals {\n  required_version = \n}\n", true),
+        ] {
+            assert_eq!(is_sound_without_backend(Text::new(text.as_bytes())), sound, "{text}");
+            assert_eq!(read(text).1.is_empty(), sound, "{text}");
+        }
+    }
+
+    #[test]
     fn a_backend_block_with_everything() {
         let text = "terraform {\n  required_version = \">= 1.10\"\n  backend \"s3\" {\n    bucket = \"b\" # c\n    use_lockfile = !false\n    secret_key = \"hunter2\"\n    endpoints = {\n      s3 = \"http://u:p@h\", dynamodb = var.x\n    }\n    assume_role {\n      role_arn = \"r\"\n    }\n  }\n}\n";
         let (facts, problems) = read(text);
@@ -617,6 +638,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn soundness_without_a_backend_holds_for_any_text(
+            text in r#"(terraform|required_version|data|x|[ \n="{}\[\]#]|">= 1"|\{\n|\n\}\n){0,40}"#
+        ) {
+            let problems = read(&text).1;
+            prop_assert_eq!(is_sound_without_backend(Text::new(text.as_bytes())), problems.is_empty());
+        }
+
         #[test]
         fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             read_module_file("x", Text::new(&bytes), false);

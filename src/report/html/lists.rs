@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::escape::{code, prose, text};
 use super::owners::Owners;
-use super::table::{Choice, Column, Row, filter, numbers, table, words};
+use super::table::{Choice, Row, filter, numbers, table, words};
 use crate::audit::outcome::{Audit, LockRecord, StateReport};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, RootModule};
 use crate::report::audit::wording::{age, operation};
@@ -115,7 +115,7 @@ pub(super) fn states(audit: &Audit, owners: &Owners<'_>) -> String {
         words("Digest", "word"),
         words("S3 locking", "proof"),
         numbers("Writes"),
-        Column { name: "Last written (UTC)", class: "when", number: false },
+        words("Last written (UTC)", "when"),
         words("Owner", "owner"),
     ];
     format!(

@@ -81,7 +81,7 @@ pub fn render(page: &Page<'_>) -> String {
     let sections = sections(page, &owners, &open, &unread, &known);
 
     let command = if page.audit.is_some() { "audit" } else { "scan" };
-    let mut out = head(&format!("lockshift {command}"));
+    let mut out = head(&format!("lockshift {command}: {}", page.of));
     out.push_str(
         "<a class=\"skip\" href=\"#main\">Skip to the report</a>\n<svg class=\"defs\" aria-hidden=\"true\"><defs>\
          <pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
@@ -127,9 +127,10 @@ fn head(title: &str) -> String {
          base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
         hash(STYLE),
-        hash(SCRIPT)
+        hash(SCRIPT),
+        text(title)
     )
 }
 
@@ -269,7 +270,13 @@ fn verdict(page: &Page<'_>, open: &[Open<'_>], unread: &[Unread<'_>], untold: us
     } else if nothing {
         ("none", "Nothing to judge", "no state with an s3 backend was found".to_owned())
     } else {
-        ("good", "Clean", "everything was read, and nothing was found".to_owned())
+        let unproven = page.audit.into_iter().flat_map(|report| &report.audit.states);
+        let unproven = unproven.filter(|state| state.coverage.verdict == "not-provable").count();
+        let proof = match unproven {
+            0 => String::new(),
+            n => format!("; whether S3 locks are in use can't be proven for {}", count(n, "state", "states")),
+        };
+        ("good", "Clean", format!("everything was read, and nothing was found{proof}"))
     };
     let mut lines = Vec::new();
     if let Some(report) = page.audit {
@@ -305,7 +312,7 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         let proven = states.iter().filter(|state| state.coverage.verdict == "proven").count();
         cards.push((states.len().to_string(), "states", format!("{proven} proven to lock in S3")));
         cards.push((held.to_string(), "locked now", String::new()));
-        cards.push((outside.to_string(), "writes outside of locks", String::new()));
+        cards.push((outside.to_string(), "unlocked writes", "outside of any S3 lock".to_owned()));
     }
     let kinds: Vec<String> = findings::by_severity(open)
         .into_iter()
@@ -318,7 +325,7 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         .iter()
         .map(|(number, name, more)| {
             let alarm = (*name == "open findings" && alarming)
-                || (matches!(*name, "not read" | "writes outside of locks") && number != "0");
+                || (matches!(*name, "not read" | "unlocked writes") && number != "0");
             let class = if alarm { " class=\"alarm\"" } else { "" };
             format!("<div{class}><dt>{name}</dt><dd><b>{number}</b> <span>{more}</span></dd></div>")
         })
@@ -385,6 +392,10 @@ mod tests {
         inventory.roots.clear();
         assert!(scan_page(&ScanReport::new(&inventory, &[])).contains("<b>Nothing to judge</b>"));
         assert!(audit_page(&audit::sample::empty()).contains("<b>Nothing to judge</b>"));
+        let mut quiet = audit::sample::empty();
+        quiet.states = vec![audit::sample::state("a", LockMode::Dual, "not-provable")];
+        let page = audit_page(&quiet);
+        assert!(page.contains("<b>Clean</b>: everything was read, and nothing was found; whether S3 locks are in use can't be proven for 1 state."), "{page}");
         let mut blind = audit::sample::empty();
         blind.unread = vec![audit::sample::unread("t", "Scan", "dynamodb:Scan", true)];
         let page = audit_page(&blind);

@@ -65,6 +65,7 @@
     const heads = [...table.tHead.rows[0].cells];
     if (table.tBodies[0].rows.length < 2) continue;
     heads.forEach((head, column) => {
+      if ("drawn" in head.dataset) return;
       const sort = document.createElement("button");
       sort.type = "button";
       sort.textContent = head.textContent;

@@ -2,7 +2,7 @@
 
 use super::escape::{code, text};
 use super::svg::{bar, count_of, day, history, in_words, on_lockfile, percent, short, spark};
-use super::table::{Column, Row, numbers, table, words};
+use super::table::{Row, drawings, numbers, table, words};
 use crate::repo::inventory::LockMode;
 use crate::report::ScanReport;
 use crate::report::group::{By, Group, groups};
@@ -103,7 +103,7 @@ fn point(point: &Point) -> Row {
     Row { keys: Vec::new(), cells }
 }
 
-fn grouped(report: &ScanReport<'_>, by: By, title: &str, column: &'static str, note: &str) -> String {
+fn grouped(report: &ScanReport<'_>, by: By, title: &str, column: &str, note: &str) -> String {
     let groups = groups(report.inventory, by);
     // One group that says nothing is no grouping.
     if groups.is_empty() || matches!(groups.as_slice(), [only] if only.name == "(none)") {
@@ -113,19 +113,19 @@ fn grouped(report: &ScanReport<'_>, by: By, title: &str, column: &'static str, n
     let mut columns = vec![
         words(column, "wide"),
         numbers("Root modules"),
-        Column { name: "Lock modes", class: "bars", number: false },
+        drawings("Lock modes", "bars", ""),
         numbers("On the lockfile"),
         numbers("Still to do"),
     ];
     if !points.is_empty() {
-        columns.push(Column { name: "Over time", class: "sparks", number: false });
+        columns.push(drawings("Over time", "sparks", ""));
     }
     let all = groups.len();
     let mut rows: Vec<(usize, Row)> = groups.iter().map(|group| row(group, by, points)).collect();
     // The most work first; equal ones stay in the order of their names.
     rows.sort_by_key(|(left, _)| std::cmp::Reverse(*left));
     let rows: Vec<Row> = rows.into_iter().take(GROUPS).map(|(_, row)| row).collect();
-    let caption = format!("{title}: {}", count(all, "group", "groups"));
+    let caption = format!("{title}: {}, the most left to do first", count(all, "group", "groups"));
     let mut out =
         format!("<h3>{title}</h3>\n{}", table(&format!("by-{}", by.as_str()), &caption, &columns, &rows));
     if all > GROUPS {

@@ -5,23 +5,30 @@ use super::escape::text;
 
 /// One column.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Column {
+pub(super) struct Column<'a> {
     /// What stands above it.
-    pub name: &'static str,
+    pub name: &'a str,
     /// Its class, which says how wide it is and how it is aligned.
-    pub class: &'static str,
+    pub class: &'a str,
     /// It holds numbers, and is sorted by them.
     pub number: bool,
+    /// It holds drawings: safe HTML that goes below its name, such as an axis. Nothing is sorted by it.
+    pub drawn: Option<&'a str>,
 }
 
 /// A column of words.
-pub(super) const fn words(name: &'static str, class: &'static str) -> Column {
-    Column { name, class, number: false }
+pub(super) const fn words<'a>(name: &'a str, class: &'a str) -> Column<'a> {
+    Column { name, class, number: false, drawn: None }
 }
 
 /// A column of numbers.
-pub(super) const fn numbers(name: &'static str) -> Column {
-    Column { name, class: "num", number: true }
+pub(super) const fn numbers(name: &str) -> Column<'_> {
+    Column { name, class: "num", number: true, drawn: None }
+}
+
+/// A column of drawings.
+pub(super) const fn drawings<'a>(name: &'a str, class: &'a str, axis: &'a str) -> Column<'a> {
+    Column { name, class, number: false, drawn: Some(axis) }
 }
 
 /// A row: what filters ask for (`data-NAME="value"`), and its cells. The first cell names the row.
@@ -33,7 +40,7 @@ pub(super) struct Row {
 }
 
 /// A table in a frame of its own that scrolls when it is wider than the page.
-pub(super) fn table(id: &str, caption: &str, columns: &[Column], rows: &[Row]) -> String {
+pub(super) fn table(id: &str, caption: &str, columns: &[Column<'_>], rows: &[Row]) -> String {
     let mut out = format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">\n\
          <table id=\"{id}\" class=\"rows\"><caption id=\"{id}-caption\">{}</caption>\n<colgroup>",
@@ -44,11 +51,16 @@ pub(super) fn table(id: &str, caption: &str, columns: &[Column], rows: &[Row]) -
     }
     out.push_str("</colgroup>\n<thead><tr>");
     for column in columns {
-        let kind = if column.number { " data-number" } else { "" };
+        let kind = match (column.number, column.drawn) {
+            (_, Some(_)) => " data-drawn",
+            (true, None) => " data-number",
+            (false, None) => "",
+        };
         out.push_str(&format!(
-            "<th scope=\"col\" class=\"{}\"{kind}>{}</th>",
+            "<th scope=\"col\" class=\"{}\"{kind}>{}{}</th>",
             column.class,
-            text(column.name)
+            text(column.name),
+            column.drawn.unwrap_or_default()
         ));
     }
     out.push_str("</tr></thead>\n<tbody>\n");

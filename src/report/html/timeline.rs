@@ -2,7 +2,7 @@
 //! outside of any lock has its own colour, its own shape and its own line of text.
 
 use super::escape::{code, text};
-use super::table::{Column, Row, numbers, table, words};
+use super::table::{Row, drawings, numbers, table, words};
 use crate::audit::outcome::{Audit, HeldLock, StateReport, TracedWrite};
 use crate::moment::Moment;
 use crate::report::words::count;
@@ -53,12 +53,13 @@ pub(super) fn render(audit: &Audit) -> String {
     });
     let span = Span::of(audit);
     let all = states.len();
+    let axis = axis(span);
     let columns = [
         words("State", "state"),
-        words("Proof", "word"),
+        words("Proof", "proof"),
         numbers("Writes"),
         numbers("Outside"),
-        Column { name: "Locks and writes", class: "lane", number: false },
+        drawings("Locks and writes", "lane", &axis),
     ];
     let rows: Vec<Row> = states.iter().take(LANES).map(|state| row(state, span)).collect();
     let mut out = format!(
@@ -122,6 +123,24 @@ fn row(state: &StateReport, span: Span) -> Row {
             lane,
         ],
     }
+}
+
+/// Days below the column's name: both ends of the window, and the quarters between.
+fn axis(span: Span) -> String {
+    let length = span.to.millis().saturating_sub(span.from.millis());
+    let days: String = (0..=4)
+        .map(|quarter| {
+            let at = Moment::from_millis(span.from.millis().saturating_add(length / 4 * quarter));
+            let day: String = at.to_string().chars().take(10).collect();
+            let anchor = match quarter {
+                0 => "start",
+                4 => "end",
+                _ => "middle",
+            };
+            format!("<text x=\"{}%\" y=\"11\" text-anchor=\"{anchor}\">{day}</text>", quarter * 25)
+        })
+        .collect();
+    format!("<svg class=\"lane axis\" width=\"100%\" height=\"14\" aria-hidden=\"true\">{days}</svg>")
 }
 
 /// One state's lane.
@@ -212,6 +231,7 @@ mod tests {
     #[test]
     fn locks_and_writes_stand_where_they_were() {
         let out = render(&traced());
+        assert!(out.contains("<text x=\"50%\" y=\"11\" text-anchor=\"middle\">2026-11-23</text>"), "{out}");
         // Seven days into fourteen: the middle; an hour is 0.29% of the window.
         assert!(out.contains("<rect class=\"held\" x=\"50.00%\" y=\"9\" width=\"0.29%\""), "{out}");
         assert!(out.contains(

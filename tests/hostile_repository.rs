@@ -1,0 +1,439 @@
+//! A repository that was made to do harm, before every command that reads one: nothing in it may make the program wait,
+//! take all memory, run something, write elsewhere, or send credentials to somebody.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test stops the test, as the test itself would"
+)]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use support::double::Double;
+use tempfile::TempDir;
+
+/// Address space that a run may take. One thread and a debug build take a small part of it.
+const MEMORY_KIB: usize = 2 * 1024 * 1024;
+
+/// A run that has not ended by then waits for something that never comes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Said {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("{}{}", self.stdout, self.stderr))
+    }
+}
+
+/// The program with little memory and without anything of the user's; stopped when it hangs.
+fn lockshift(dir: &Path, args: &[&str]) -> Said {
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\""))
+        .arg(env!("CARGO_BIN_EXE_lockshift"));
+    command.args(args).current_dir(dir).env_clear();
+    command.env("HOME", dir).env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("NO_COLOR", "1");
+    command
+        .env("AWS_ACCESS_KEY_ID", "any")
+        .env("AWS_SECRET_ACCESS_KEY", "any")
+        .env("AWS_SESSION_TOKEN", "any");
+    command.env("AWS_REGION", "us-east-1").env("AWS_EC2_METADATA_DISABLED", "true");
+    let out = tempfile::tempfile().unwrap();
+    let err = tempfile::tempfile().unwrap();
+    command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(err.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    let begin = Instant::now();
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        if begin.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{args:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    Said { code, stdout: text(out), stderr: text(err) }
+}
+
+fn text(mut file: fs::File) -> String {
+    use std::io::{Read, Seek};
+    file.rewind().unwrap();
+    let mut text = String::new();
+    file.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn put(dir: &Path, name: &str, text: &str) {
+    let path = dir.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn pipe(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// A file that claims 10 GiB and takes no space.
+fn sparse(path: &Path, head: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, head).unwrap();
+    fs::OpenOptions::new().write(true).open(path).unwrap().set_len(10 << 30).unwrap();
+}
+
+/// Both locks, so that each command has something to do.
+const MODULE: &str = "terraform {\n  required_version = \">= 1.11\"\n  backend \"s3\" {\n    bucket         = \"b\"\n    key            = \"k\"\n    region         = \"eu-west-1\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+
+/// The same with a table that a variable names, so that the directory's other files are read, too.
+fn by_variable() -> String {
+    MODULE.replace("\"t\"", "var.t") + "variable \"t\" {\n  default = \"t\"\n}\n"
+}
+
+const SCAN: &[&str] = &["scan", "--threads", "1", "--fail-on", "never", "--format", "json"];
+
+fn problems(said: &Said) -> Vec<(String, String)> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let json = said.json();
+    let problems = json["problems"].as_array().unwrap();
+    problems.iter().map(|problem| (word(&problem["kind"]), word(&problem["place"]["file"]))).collect()
+}
+
+/// Files that are read beside the configuration itself.
+const BESIDE: &[&str] = &[
+    ".gitignore",
+    ".ignore",
+    "CODEOWNERS",
+    ".github/CODEOWNERS",
+    ".git/index",
+    ".git/info/exclude",
+    "terraform.tfvars",
+    "x.auto.tfvars",
+    "named.conf",
+];
+
+fn around(name: &str) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::create_dir_all(dir.path().join(".git/info")).unwrap();
+    put(dir.path(), "main.tf", &by_variable());
+    put(dir.path(), "init.sh", "terraform init -backend-config=named.conf\n");
+    if name != "named.conf" {
+        put(dir.path(), "named.conf", "bucket = \"b\"\n");
+    }
+    fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+    dir
+}
+
+#[test]
+fn pipes_and_devices_beside_the_configuration_are_passed_over() {
+    for name in BESIDE {
+        let dir = around(name);
+        pipe(&dir.path().join(name));
+        let said = lockshift(dir.path(), SCAN);
+        assert!(matches!(said.code, Some(0 | 3)), "a pipe as {name}: {:?} {}", said.code, said.stderr);
+        assert_eq!(said.json()["roots"][0]["path"], ".", "a pipe as {name}");
+
+        let dir = around(name);
+        symlink("/dev/zero", dir.path().join(name)).unwrap();
+        let said = lockshift(dir.path(), SCAN);
+        assert!(matches!(said.code, Some(0 | 3)), "zeros as {name}: {:?} {}", said.code, said.stderr);
+        assert_eq!(said.json()["roots"][0]["path"], ".", "zeros as {name}");
+    }
+}
+
+#[test]
+fn a_git_that_is_a_pipe_and_a_socket_among_the_files_change_nothing() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", MODULE);
+    pipe(&dir.path().join(".git"));
+    let _socket = UnixListener::bind(dir.path().join("x.tf")).unwrap();
+    let said = lockshift(dir.path(), SCAN);
+    assert_eq!(said.json()["roots"][0]["backends"][0]["mode"], "dynamodb");
+}
+
+#[test]
+fn a_configuration_that_is_no_file_is_an_error() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", MODULE);
+    let file = dir.path().join("lockshift.toml");
+    for (what, make) in [
+        ("pipe", (|path: &Path| pipe(path)) as fn(&Path)),
+        ("zeros", |path| symlink("/dev/zero", path).unwrap()),
+        ("sparse", |path| sparse(path, "")),
+    ] {
+        make(&file);
+        for command in [&["scan"][..], &["migrate", "--phase", "dual"], &["audit", "."], &["policy"]] {
+            let said = lockshift(dir.path(), command);
+            assert_eq!(said.code, Some(2), "{what}, {command:?}: {}", said.stderr);
+            assert!(said.stderr.contains("lockshift.toml"), "{what}, {command:?}: {}", said.stderr);
+        }
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn huge_files_are_said_and_never_read_whole() {
+    for name in ["main.tf", "override.tf", "named.conf", "terraform.tfvars", "x.auto.tfvars", "other.tf"] {
+        let dir = around(name);
+        let head =
+            if name == "named.conf" { "dynamodb_table = \"u\"\n" } else { "# backend dynamodb_table\n" };
+        sparse(&dir.path().join(name), head);
+        let said = lockshift(dir.path(), SCAN);
+        assert_eq!(said.code, Some(3), "{name}: {}{}", said.stdout, said.stderr);
+        let expected = ("too-large".to_owned(), name.to_owned());
+        assert!(problems(&said).contains(&expected), "{name}: {:?}", problems(&said));
+        let said = lockshift(dir.path(), &["migrate", "--phase", "dual", "--write"]);
+        assert!(matches!(said.code, Some(1 | 3)), "{name}: {:?} {}", said.code, said.stderr);
+        if name != "main.tf" {
+            assert_eq!(fs::read_to_string(dir.path().join("main.tf")).unwrap(), by_variable(), "{name}");
+        }
+    }
+}
+
+/// A variable's value that could be given elsewhere is not known where that can't be read.
+#[test]
+fn a_default_does_not_stand_in_for_a_file_that_was_not_read() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", &by_variable());
+    let mode = |dir: &Path| lockshift(dir, SCAN).json()["roots"][0]["backends"][0]["mode"].clone();
+    assert_eq!(mode(dir.path()), "dynamodb");
+    sparse(&dir.path().join("terraform.tfvars"), "t = null\n");
+    assert_eq!(mode(dir.path()), "unknown");
+}
+
+#[test]
+fn four_thousand_levels_end() {
+    use rustix::fs::{Mode, OFlags, mkdirat, openat};
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", MODULE);
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = rustix::fs::open(dir.path(), flags, Mode::empty()).unwrap();
+    for _ in 0..4000 {
+        mkdirat(&at, "d", Mode::from_raw_mode(0o755)).unwrap();
+        at = openat(&at, "d", flags, Mode::empty()).unwrap();
+    }
+    let said = lockshift(dir.path(), SCAN);
+    // Paths have an end before the tree has: what lies behind was not read, and that is said.
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert_eq!(said.json()["roots"][0]["backends"][0]["mode"], "dynamodb");
+    assert_eq!(problems(&said).iter().map(|(kind, _)| kind.as_str()).collect::<Vec<_>>(), ["unreadable"]);
+    // The library that removes the directory keeps one descriptor open for each level.
+    assert!(Command::new("rm").arg("-rf").arg(dir.path().join("d")).status().unwrap().success());
+}
+
+/// Names of files that lead out of the repository: read as Terraform would read them, never written.
+#[test]
+fn what_lies_outside_is_never_written() {
+    let outer = TempDir::new().unwrap();
+    let settings =
+        "bucket         = \"b\"\nkey            = \"k\"\nregion         = \"r\"\ndynamodb_table = \"t\"\n";
+    put(outer.path(), "outside/x.conf", settings);
+    let grunt = "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket         = \"b\"\n    key            = \"g\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+    put(outer.path(), "outside/terragrunt.hcl", grunt);
+    put(outer.path(), "outside/module/main.tf", MODULE);
+    let repository = outer.path().join("repository");
+    put(&repository, "a/main.tf", "terraform {\n  required_version = \">= 1.11\"\n  backend \"s3\" {}\n}\n");
+    put(&repository, "a/init.sh", "terraform init -backend-config=../../outside/x.conf\n");
+    put(&repository, "etc/init.sh", "terraform init -backend-config=../../../../../../../../etc/passwd\n");
+    put(
+        &repository,
+        "g/terragrunt.hcl",
+        "include \"up\" {\n  path = \"../../outside/terragrunt.hcl\"\n}\ninclude \"etc\" {\n  path = \"../../../../../../../etc/passwd\"\n}\n",
+    );
+    symlink("../../outside/module", repository.join("linked")).unwrap();
+    symlink("../outside/module/main.tf", repository.join("main.tf")).unwrap();
+    let before: Vec<String> =
+        ["x.conf", "terragrunt.hcl", "module/main.tf"].iter().map(|name| read(outer.path(), name)).collect();
+    let said = lockshift(&repository, &["migrate", "--phase", "dual", "--write"]);
+    assert!(matches!(said.code, Some(1 | 3)), "{:?} {}", said.code, said.stderr);
+    let after: Vec<String> =
+        ["x.conf", "terragrunt.hcl", "module/main.tf"].iter().map(|name| read(outer.path(), name)).collect();
+    assert_eq!(before, after, "{}", said.stderr);
+    assert_eq!(fs::read_dir(outer.path().join("outside")).unwrap().count(), 3);
+}
+
+fn read(outer: &Path, name: &str) -> String {
+    fs::read_to_string(outer.join("outside").join(name)).unwrap()
+}
+
+#[test]
+fn results_are_not_written_through_links_that_the_repository_holds() {
+    let outer = TempDir::new().unwrap();
+    let repository = outer.path().join("repository");
+    put(&repository, "main.tf", MODULE);
+    put(outer.path(), "victim", "mine\n");
+    for name in ["out.json", "all.patch", "pr/all.patch", "pr/all.md", "init.sh"] {
+        fs::create_dir_all(repository.join(name).parent().unwrap()).unwrap();
+        symlink(outer.path().join("victim"), repository.join(name)).unwrap();
+    }
+    symlink(outer.path().join("nothing-yet"), repository.join("new.json")).unwrap();
+    let runs: [&[&str]; 6] = [
+        &["scan", "--output", "out.json"],
+        &["scan", "--output", "new.json"],
+        &["migrate", "--phase", "dual", "--output", "all.patch"],
+        &["migrate", "--phase", "dual", "--pr-dir", "pr"],
+        &["migrate", "--phase", "dual", "--reinit", "init.sh"],
+        &["audit", "--bucket", "b", "--save-snapshot", "out.json"],
+    ];
+    for run in runs {
+        let said = lockshift(&repository, run);
+        assert_eq!(said.code, Some(2), "{run:?}: {}", said.stderr);
+        assert!(said.stderr.contains("it is a link to"), "{run:?}: {}", said.stderr);
+    }
+    assert_eq!(fs::read_to_string(outer.path().join("victim")).unwrap(), "mine\n");
+    assert!(!outer.path().join("nothing-yet").exists());
+    // A device is no file, and a directory is none either.
+    let said = lockshift(&repository, &["scan", "--output", "/dev/stdout", "--format", "json"]);
+    assert_eq!((said.code, said.json()["roots"][0]["path"].as_str()), (Some(1), Some(".")));
+    assert_eq!(lockshift(&repository, &["scan", "--output", "/dev/null"]).code, Some(1));
+    let said = lockshift(&repository, &["scan", "--output", "pr"]);
+    assert_eq!((said.code, said.stderr.contains("could not write pr")), (Some(2), true), "{}", said.stderr);
+}
+
+/// `0.0.0.0` leads to this machine, too, and does not look like it.
+fn elsewhere(double: &Double) -> String {
+    double.url().replace("127.0.0.1", "0.0.0.0")
+}
+
+#[test]
+fn endpoints_that_only_the_repository_names_get_no_request() {
+    let double = Double::start(|_| None);
+    let url = elsewhere(&double);
+    let mut asked = 0;
+    let by_backend = MODULE.replace(
+        "    region ",
+        &format!(
+            "    endpoints = {{\n      s3       = \"{url}\"\n      dynamodb = \"{url}\"\n    }}\n    region "
+        ),
+    );
+    let toml = format!("[buckets.b]\nendpoint = \"{url}\"\ndynamodb_endpoint = \"{url}\"\n");
+    for (what, files) in [
+        ("backend", vec![("main.tf", by_backend.as_str())]),
+        ("lockshift.toml", vec![("main.tf", MODULE), ("lockshift.toml", toml.as_str())]),
+    ] {
+        let dir = TempDir::new().unwrap();
+        for (name, text) in files {
+            put(dir.path(), name, text);
+        }
+        let runs: [&[&str]; 4] = [
+            &["audit", ".", "--settle", "0", "--format", "json"],
+            &["audit", ".", "--settle", "0", "--format", "json", "--probe"],
+            &["unlock", ".", "--id", "1", "--yes"],
+            &["watch", "."],
+        ];
+        for run in runs {
+            let said = lockshift(dir.path(), run);
+            assert_ne!(said.code, Some(0), "{what}, {run:?}: {}{}", said.stdout, said.stderr);
+            let text = format!("{}{}", said.stdout, said.stderr);
+            assert!(text.contains(&format!("--trust-endpoint {url}")), "{what}, {run:?}: {text}");
+        }
+        assert_eq!(double.seen().len(), asked, "{what}");
+        let trusted = ["audit", ".", "--settle", "0", "--format", "json", "--trust-endpoint", &url];
+        let said = lockshift(dir.path(), &trusted);
+        assert_eq!(said.json()["unread"], serde_json::json!([]), "{what}: {}", said.stderr);
+        assert!(double.seen().len() > asked, "{what}");
+        asked = double.seen().len();
+    }
+}
+
+/// A region becomes a part of a host's name.
+#[test]
+fn a_region_leads_to_no_other_host() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", &MODULE.replace("eu-west-1", "example.com/"));
+    let said = lockshift(dir.path(), &["audit", ".", "--settle", "0", "--iam", "--format", "json"]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    let json = said.json();
+    for unread in json["unread"].as_array().unwrap() {
+        assert!(unread["reason"].as_str().unwrap().contains("is no region"), "{unread}");
+    }
+    assert_eq!(json["stats"]["requests"], serde_json::json!({}));
+}
+
+/// Everything in a repository that makes git run programs, before every command that asks git something.
+#[test]
+fn git_runs_nothing_that_the_repository_names() {
+    use std::os::unix::fs::PermissionsExt;
+    let outer = TempDir::new().unwrap();
+    let repository = outer.path().join("repository");
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&repository).args(["-c", "user.name=n", "-c", "user.email=e@example.com"]);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        assert!(command.args(args).output().unwrap().status.success(), "{args:?}");
+    };
+    put(
+        &repository,
+        "main.tf",
+        &MODULE.replace("    dynamodb_table", "    use_lockfile   = true\n    dynamodb_table"),
+    );
+    put(&repository, ".gitattributes", "* diff=trap filter=trap merge=trap\n");
+    // The directory of the repository lies elsewhere, and a file says so.
+    let elsewhere = outer.path().join("elsewhere");
+    git(&["init", "-q", "--separate-git-dir", elsewhere.to_str().unwrap()]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "all"]);
+    let (trap, sprung) = (outer.path().join("trap"), outer.path().join("sprung"));
+    fs::write(&trap, format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexec cat\n", sprung.display())).unwrap();
+    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    for hook in
+        ["post-checkout", "post-index-change", "reference-transaction", "pre-commit", "fsmonitor-watchman"]
+    {
+        fs::copy(&trap, elsewhere.join("hooks").join(hook)).unwrap();
+    }
+    let trap = trap.to_str().unwrap();
+    for key in [
+        "core.pager",
+        "pager.log",
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.gitProxy",
+        "core.askPass",
+        "core.editor",
+        "diff.external",
+        "diff.trap.command",
+        "diff.trap.textconv",
+        "filter.trap.smudge",
+        "filter.trap.clean",
+        "filter.trap.process",
+        "merge.trap.driver",
+        "gpg.program",
+        "credential.helper",
+    ] {
+        git(&["config", key, trap]);
+    }
+    for alias in ["log", "grep", "rev-parse", "for-each-ref"] {
+        git(&["config", &format!("alias.{alias}"), &format!("!{trap}")]);
+    }
+    git(&["config", "log.showSignature", "true"]);
+    let runs: [&[&str]; 5] = [
+        &["scan"],
+        &["migrate", "--phase", "final"],
+        &["migrate", "--phase", "final", "--waive", "soak-too-short=test", "--pr-dir", "../pr"],
+        &["migrate", "--phase", "rollback", "--write"],
+        &["audit", ".", "--settle", "0", "--endpoint-url", "http://127.0.0.1:9"],
+    ];
+    for run in runs {
+        let said = lockshift(&repository, run);
+        assert!(said.code.is_some_and(|code| code <= 3), "{run:?}: {}", said.stderr);
+        let ran = fs::read_to_string(&sprung).unwrap_or_default();
+        assert_eq!(ran, "", "{run:?}");
+    }
+}
