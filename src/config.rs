@@ -3,24 +3,30 @@
 
 pub mod date;
 mod error;
+mod raw;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use date::Date;
 pub use error::ConfigError;
+pub use schema::schema;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::bounded;
-use crate::repo::setting::{without_credentials, without_secret_values};
+use crate::repo::excerpt::Excerpt;
+use crate::repo::setting::without_credentials;
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;
+use raw::{Raw, RawIgnore, RawRule};
 
 /// The file's name.
 pub const FILE_NAME: &str = "lockshift.toml";
@@ -77,7 +83,7 @@ pub struct Ignore {
 }
 
 /// How to reach one bucket. Flags win over it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// A profile of the shared AWS configuration.
@@ -95,7 +101,7 @@ pub struct Bucket {
 }
 
 /// Which IAM roles do what, as ARNs or ARN patterns.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     /// Roles that apply.
@@ -108,32 +114,17 @@ pub struct Roles {
     pub state_admin: Vec<String>,
 }
 
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Raw {
-    exclude: Vec<Spanned<String>>,
-    rules: BTreeMap<Spanned<String>, RawRule>,
-    ignore: Vec<RawIgnore>,
-    buckets: BTreeMap<Spanned<String>, Bucket>,
-    stale_after: Option<Spanned<String>>,
-    roles: Roles,
-}
+/// What `severity` of a rule may be.
+const SEVERITY_WORDS: [&str; 6] = ["off", "info", "low", "medium", "high", "critical"];
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRule {
-    severity: Spanned<String>,
-    reason: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawIgnore {
-    rule: Spanned<String>,
-    path: Option<Spanned<String>>,
-    subject: Option<Spanned<String>>,
-    reason: Option<Spanned<String>>,
-    expires: Option<Spanned<toml::Value>>,
+/// The key that was probably meant: the message of an unknown one lists those that there are.
+/// Source: `unknown_field` of `serde::de::Error`.
+fn near_key(message: &str) -> Option<String> {
+    let (unknown, known) = message.strip_prefix("unknown field `")?.split_once("`, expected ")?;
+    let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    let unknown: String = unknown.chars().take(64).collect();
+    let near = similar::get_close_matches(unknown.as_str(), &known, 1, 0.6);
+    near.first().map(|near| format!("did you mean `{near}`?"))
 }
 
 /// Makes errors that point into one file.
@@ -148,10 +139,8 @@ impl Reader<'_> {
     }
 
     fn error(&self, offset: usize, message: impl Into<String>, help: Option<String>) -> ConfigError {
-        let text = Text::new(self.text.as_bytes());
-        let line = text.lossy(text.line_span(offset));
-        let line = without_secret_values(line.trim_end()).into_owned();
-        ConfigError::Invalid { place: self.place(offset), message: message.into(), line, help }
+        let excerpt = Excerpt::of(Text::new(self.text.as_bytes()), offset);
+        ConfigError::Invalid { place: self.place(offset), message: message.into(), excerpt, help }
     }
 
     fn rule(&self, id: &Spanned<String>) -> Result<String, ConfigError> {
@@ -189,7 +178,11 @@ impl Reader<'_> {
         let severity = match raw.severity.get_ref().as_str() {
             "off" => None,
             word => Some(severity(word).ok_or_else(|| {
-                let help = "one of off, info, low, medium, high, critical".to_owned();
+                let words = SEVERITY_WORDS;
+                let help = match similar::get_close_matches(word, &words, 1, 0.6).first() {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("one of {}", words.join(", ")),
+                };
                 self.error(raw.severity.span().start, format!("there is no severity `{word}`"), Some(help))
             })?),
         };
@@ -238,7 +231,8 @@ impl Config {
         let reader = Reader { file: file_name, text };
         let raw: Raw = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            reader.error(at, error.message().trim(), None)
+            let message = error.message().trim();
+            reader.error(at, message, near_key(message))
         })?;
 
         let mut config = Config { roles: raw.roles, ..Config::default() };
@@ -294,6 +288,7 @@ impl Config {
             let path = above.join(FILE_NAME);
             match bounded::read(&path, MAX_BYTES) {
                 Ok(bytes) => {
+                    tracing::info!(file = %path.display(), "read the configuration");
                     let text = String::from_utf8(bytes).map_err(|_| {
                         unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
                     })?;
@@ -377,9 +372,7 @@ fn matcher(glob: &str) -> Result<GlobMatcher, globset::Error> {
 }
 
 fn severity(word: &str) -> Option<Severity> {
-    [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical]
-        .into_iter()
-        .find(|severity| severity.as_str() == word)
+    Severity::ALL.into_iter().find(|severity| severity.as_str() == word)
 }
 
 /// A length of time: a number and one of `s`, `m`, `h`, `d`. Anything else is none.

@@ -22,6 +22,10 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them, in the order of their weight.
+    pub const ALL: [Severity; 5] =
+        [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
+
     /// The word used in every output.
     pub fn as_str(self) -> &'static str {
         match self {

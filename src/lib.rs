@@ -12,17 +12,18 @@
 //! | room | what it is for | what it may know |
 //! |---|---|---|
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
-//! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`] |
+//! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`], [`shell`] |
 //! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
 //! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | nothing |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
+//! | [`shell`] | words for a shell, and what no terminal should get | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
-//! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding`.
+//! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding` and `shell`.
 //! `repo::walk` and the writing half of `migrate` touch the disk, `audit::collect` touches AWS; everything between them
 //! is pure.
 
@@ -39,4 +40,5 @@ pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;
+pub mod shell;
 pub mod unlock;

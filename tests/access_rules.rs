@@ -18,7 +18,7 @@ fn every_rule_about_access_is_registered_as_it_is() {
         assert_eq!(registered.severity.as_str(), rule.severity, "{}", rule.id);
         assert_eq!(registered.summary, rule.summary, "{}", rule.id);
     }
-    assert_eq!(ALL.len(), 47);
+    assert_eq!(ALL.len(), 49);
 }
 
 #[test]

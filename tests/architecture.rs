@@ -12,22 +12,26 @@ use std::path::Path;
 const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
-        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
+        &[
+            "audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "shell",
+            "unlock",
+        ],
     ),
-    ("audit", &["config", "finding", "moment", "policy", "repo", "rules"]),
+    ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo"]),
-    ("migrate", &["finding", "moment", "repo"]),
+    ("migrate", &["finding", "moment", "repo", "shell"]),
     ("moment", &[]),
     ("policy", &[]),
-    ("repo", &["finding"]),
-    ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "unlock"]),
+    ("repo", &["finding", "shell"]),
+    ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "shell", "unlock"]),
     ("rules", &["config", "finding", "repo"]),
+    ("shell", &[]),
     ("unlock", &["audit", "moment"]),
 ];
 
 /// Rooms that compute and nothing else.
-const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules"];
+const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules", "shell"];
 
 /// What a pure room may not say outside of its tests.
 const WORLD: &[&str] =
@@ -232,5 +236,39 @@ fn violations_are_seen_in_every_spelling_and_only_in_code() {
         let found = violations(&BTreeMap::from([((*file).to_owned(), (*source).to_owned())]));
         let expected: Vec<String> = expected.iter().map(|text| format!("src/{file}: {text}")).collect();
         assert_eq!(found, expected, "{source}");
+    }
+}
+
+/// Rows of the walks in `docs/architecture.md`: number, file, function.
+fn steps(page: &str) -> Vec<(String, String)> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, number, file, function, ..] = cells.as_slice() else { return None };
+        let bare = |cell: &str| cell.trim_matches('`').to_owned();
+        number.parse::<u32>().is_ok().then(|| (bare(file), bare(function)))
+    };
+    page.lines().filter_map(row).collect()
+}
+
+#[test]
+fn the_page_on_architecture_names_what_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let steps = steps(&page);
+    assert_eq!(steps.len(), 16 + 9);
+    for (file, function) in steps {
+        let source = fs::read_to_string(root.join("src").join(&file)).unwrap_or_default();
+        let has =
+            [format!("fn {function}("), format!("fn {function}<")].iter().any(|text| source.contains(text));
+        assert!(has, "docs/architecture.md: src/{file} has no `{function}`");
+    }
+    // Files that are named in passing.
+    for word in page.split('`').filter(|word| word.ends_with(".rs")) {
+        let below = if word.starts_with("tests/") { root.join(word) } else { root.join("src").join(word) };
+        assert!(below.is_file(), "docs/architecture.md: there is no {word}");
+    }
+    // The table of rooms is the one that the code is held against.
+    for (room, _) in MAY_KNOW {
+        assert!(page.contains(&format!("`{room}`")), "docs/architecture.md says nothing of `{room}`");
     }
 }

@@ -161,10 +161,10 @@ fn what_can_t_be_meant_is_2_and_says_so() {
     for (args, start) in [
         (&["--prefix", "a/"][..], "error: --prefix needs a bucket"),
         (&["--snapshot", "missing.json"], "error: could not read missing.json"),
-        (&["--snapshot", "no.json"], "error: no.json: no snapshot: missing field"),
-        (&["--snapshot", "list.json"], "error: list.json: no snapshot: EOF"),
+        (&["--snapshot", "no.json"], "error: no.json:1:2: no snapshot: missing field"),
+        (&["--snapshot", "list.json"], "error: list.json:1:1: no snapshot: EOF"),
         (&["--s3-export", "b=no.json"], "error: no.json: neither Versions nor Contents"),
-        (&["--baseline", "no.json"], "error: no.json: no audit's JSON"),
+        (&["--baseline", "no.json"], "error: no.json:1:2: no audit's JSON"),
         (&["empty"], "error: nothing to look at"),
         (&["--s3-export", "no-file"], "error: invalid value"),
         (&["--endpoint-url", "https://me:hunter2@host"], "error: "),
@@ -199,7 +199,7 @@ fn a_saved_snapshot_is_saved_again_as_it_was() {
 #[test]
 fn every_format_is_well_formed() {
     let said = |format: &str| fixture(&["--format", format, "--fail-on", "never"]);
-    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
         let said = said(format);
         // The snapshot holds things that could not be read: never 0.
         assert_eq!((said.code, said.stderr.as_str()), (3, ""), "{format}");
@@ -335,7 +335,7 @@ fn the_auditor_s_role_only_reads() {
     for action in actions {
         let (_, name) = action.split_once(':').unwrap();
         let reads = ["Get", "List", "Describe"].iter().any(|verb| name.starts_with(verb));
-        assert!(reads || matches!(name, "Scan" | "Decrypt"), "{action}");
+        assert!(reads || matches!(name, "Scan" | "Decrypt" | "SimulatePrincipalPolicy"), "{action}");
         assert!(!name.contains('*'), "{action}");
     }
     let page = fs::read_to_string(repository().join("docs/running.md")).unwrap();
@@ -476,7 +476,7 @@ mod judged {
         let who = "x\u{1b}[2J\n::error::gotcha\u{202e}<script>|`@team";
         let held = bucket("b", &json!({ "states": [state()], "locks": [lock("2026-11-30T02:00:00Z", who)] }));
         let dir = tree(&[("main.tf", MODULE), ("s.json", &snapshot(&[held], &[]))]);
-        for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+        for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
             let said = run(dir.path(), &[".", "--snapshot", "s.json", "--format", format]);
             assert_eq!(said.code, 1, "{format}: {}", said.stderr);
             let raw = said.stdout.find(|c: char| c.is_control() && c != '\n' || c == '\u{202e}');

@@ -62,6 +62,8 @@ fn expected() -> Expected {
         workspace_key_prefix: "env:".into(),
         mode: LockMode::Dual,
         table: Some("t".into()),
+        acl: false,
+        lock_tags: false,
         access: Access::default(),
         root: "envs/app".into(),
         backend_config: Vec::new(),

@@ -16,6 +16,11 @@ use tempfile::TempDir;
 
 /// Exit code, stdout and stderr of an audit in `dir`, with keys in the environment and a profile file of its own.
 fn audit(dir: &Path, args: &[&str]) -> (i32, String, String) {
+    audit_with(dir, args, &[])
+}
+
+/// The same, with more in the environment.
+fn audit_with(dir: &Path, args: &[&str], environment: &[(&str, &str)]) -> (i32, String, String) {
     let credentials = dir.join("credentials");
     let profile = "[prod]\naws_access_key_id = FROMPROFILE\naws_secret_access_key = any\n";
     fs::write(&credentials, profile).unwrap();
@@ -28,6 +33,7 @@ fn audit(dir: &Path, args: &[&str]) -> (i32, String, String) {
         .env("AWS_EC2_METADATA_DISABLED", "true")
         .env("AWS_SHARED_CREDENTIALS_FILE", &credentials)
         .env("AWS_CONFIG_FILE", dir.join("config"));
+    command.envs(environment.iter().copied());
     let output = command.arg("audit").args(args).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
@@ -189,4 +195,147 @@ fn what_a_snapshot_would_ignore_is_a_usage_error() {
         let (code, _, stderr) = audit(dir.path(), &["--dynamodb-export", "locks=items.json", flag]);
         assert!(code == 2 && stderr.contains("cannot be used with"), "{flag}: {stderr}");
     }
+}
+
+#[test]
+fn an_organizations_policy_is_taken_as_people_have_it_or_refused_with_its_place() {
+    let dir = TempDir::new().unwrap();
+    let snapshot = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/audit/snapshot.json");
+    let run = |text: &str| {
+        fs::write(dir.path().join("scp.json"), text).unwrap();
+        let args = ["--snapshot", snapshot.to_str().unwrap(), "--scp", "scp.json", "--fail-on", "never"];
+        audit(dir.path(), &[&args[..], &["--format", "json"]].concat())
+    };
+    let full = r#"{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}"#;
+    let plain = run(full);
+    assert_eq!(plain.0, 3, "{}", plain.2);
+    // With a byte order mark, as a list, and as `aws organizations describe-policy` prints it.
+    let printed =
+        serde_json::json!({"Policy": {"PolicySummary": {"Name": "FullAWSAccess"}, "Content": full}});
+    for text in [format!("\u{feff}{full}"), format!("[{full}]"), printed.to_string()] {
+        assert_eq!(run(&text).1, plain.1, "{text}");
+    }
+    for (text, said) in [
+        ("{\n \"Statement\":", "error: scp.json:2:1"),
+        ("\"x\"", "error: scp.json[0]: no policy: it is no JSON object\n"),
+        ("[{}, 1]", "error: scp.json[1]: no policy: it is no JSON object\n"),
+    ] {
+        let (code, stdout, stderr) = run(text);
+        assert_eq!((code, stdout.len()), (2, 0), "{text}");
+        assert!(stderr.starts_with(said), "{text}: {stderr}");
+    }
+}
+
+#[test]
+fn without_iam_an_accounts_block_that_may_not_be_read_is_no_reason_for_another_exit_code() {
+    let dir = TempDir::new().unwrap();
+    let double = Double::start(|request| {
+        if request.body.contains("Action=GetCallerIdentity") {
+            let caller =
+                "<R><GetCallerIdentityResult><Account>111122223333</Account></GetCallerIdentityResult></R>";
+            return Some(Reply::ok(caller));
+        }
+        if request.path.starts_with("/v20180820/") {
+            return Some(Reply::error(403, "AccessDenied"));
+        }
+        (request.method == "HEAD").then(|| Reply::ok(""))
+    });
+    let args = ["--bucket", "b", "--settle", "0", "--format", "json", "--stats", "--fail-on", "never"];
+    let url = double.url();
+    let environment = [("AWS_ENDPOINT_URL", url.as_str())];
+    let (code, stdout, stderr) = audit_with(dir.path(), &args, &environment);
+    assert_eq!(code, 0, "{stderr}{stdout}");
+    let said: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let findings = said["findings"].as_array().unwrap();
+    let open = findings.iter().find(|finding| finding["rule"] == "bucket-public-access-not-blocked").unwrap();
+    assert_eq!(open["severity"], "medium");
+    let message = open["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("(the account's could not be read: AccessDenied: made by the test)"),
+        "{message}"
+    );
+    let requests = &said["stats"]["requests"];
+    assert_eq!(
+        (&requests["GetAccountPublicAccessBlock"], &requests["ListAccessPoints"]),
+        (&1.into(), &serde_json::Value::Null)
+    );
+    // Who asked for identities is told what is missing.
+    let (code, stdout, _) = audit_with(dir.path(), &[&args[..], &["--iam"]].concat(), &environment);
+    assert_eq!(code, 3);
+    for action in ["s3:GetAccountPublicAccessBlock", "s3:ListAccessPoints"] {
+        assert!(stdout.contains(action), "{action}: {stdout}");
+    }
+}
+
+#[test]
+fn the_simulator_is_asked_about_the_runners_and_what_differs_is_found() {
+    let dir = TempDir::new().unwrap();
+    let runner = "arn:aws:iam::111122223333:role/ci/tf-apply";
+    fs::write(dir.path().join("lockshift.toml"), format!("[roles]\nrunners = [\"{runner}\"]\n")).unwrap();
+    let policy = "%7B%22Statement%22%3A%7B%22Effect%22%3A%22Allow%22%2C%22Action%22%3A%22s3%3A%2A%22%2C%22Resource%22\
+                  %3A%22%2A%22%7D%7D";
+    let double = Double::start(move |request| {
+        let body = &request.body;
+        if body.contains("Action=GetCallerIdentity") {
+            let caller =
+                "<R><GetCallerIdentityResult><Account>111122223333</Account></GetCallerIdentityResult></R>";
+            return Some(Reply::ok(caller));
+        }
+        if body.contains("Action=GetAccountAuthorizationDetails") {
+            return Some(Reply::ok(format!(
+                "<R><GetAccountAuthorizationDetailsResult><IsTruncated>false</IsTruncated><RoleDetailList><member>\
+                 <Arn>arn:aws:iam::111122223333:role/ci/tf-apply</Arn><RoleId>AROA1</RoleId><RolePolicyList><member>\
+                 <PolicyName>own</PolicyName><PolicyDocument>{policy}</PolicyDocument></member></RolePolicyList>\
+                 </member></RoleDetailList></GetAccountAuthorizationDetailsResult></R>"
+            )));
+        }
+        if body.contains("Action=SimulatePrincipalPolicy") {
+            let result = |action: &str, decision: &str| {
+                format!(
+                    "<member><EvalActionName>{action}</EvalActionName><EvalDecision>{decision}</EvalDecision>\
+                     <EvalResourceName>arn:aws:s3:::b/any-state.tflock</EvalResourceName></member>"
+                )
+            };
+            return Some(Reply::ok(format!(
+                "<R><SimulatePrincipalPolicyResult><IsTruncated>false</IsTruncated><EvaluationResults>{}{}\
+                 </EvaluationResults></SimulatePrincipalPolicyResult></R>",
+                result("s3:DeleteObject", "explicitDeny"),
+                result("s3:PutObject", "allowed")
+            )));
+        }
+        if request.path == "/v20180820/accesspoint" {
+            return Some(Reply::ok("<ListAccessPointsResult/>"));
+        }
+        if request.path.starts_with("/v20180820/") {
+            return Some(Reply::error(404, "NoSuchPublicAccessBlockConfiguration"));
+        }
+        None
+    });
+    let url = double.url();
+    let args =
+        ["--bucket", "b", "--settle", "0", "--format", "json", "--fail-on", "never", "--endpoint-url", &url];
+    let (code, stdout, stderr) =
+        audit(dir.path(), &[&args[..], &["--iam", "--simulate", "--save-snapshot", "s.json"]].concat());
+    assert_eq!(code, 0, "{stderr}{stdout}");
+    let differs = |stdout: &str| -> Vec<String> {
+        let said: serde_json::Value = serde_json::from_str(stdout).unwrap();
+        let findings = said["findings"].as_array().unwrap().iter();
+        let differs = findings.filter(|finding| finding["rule"] == "simulator-differs");
+        differs.map(|finding| finding["message"].as_str().unwrap().to_owned()).collect()
+    };
+    let expected = "AWS's simulator says explicitDeny where the principal's policies were judged Allowed, for \
+                    `s3:DeleteObject` on `arn:aws:s3:::b/any-state.tflock`: one of the two is wrong about it";
+    assert_eq!(differs(&stdout), [expected]);
+    let asked = double
+        .seen()
+        .iter()
+        .filter(|request| request.body.contains("Action=SimulatePrincipalPolicy"))
+        .count();
+    assert_eq!(asked, 1);
+    // A saved snapshot says the same later, without asking.
+    let (_, stdout, _) =
+        audit(dir.path(), &["--snapshot", "s.json", "--format", "json", "--fail-on", "never"]);
+    assert_eq!(differs(&stdout), [expected]);
+    let (code, _, stderr) = audit(dir.path(), &[&args[..], &["--simulate"]].concat());
+    assert!(code == 2 && stderr.contains("--iam"), "{stderr}");
 }

@@ -151,6 +151,37 @@ fn completions_and_manual_pages() {
         run(dir.path(), &["man", "nothing"]).stderr.lines().next(),
         Some("error: no command is called `nothing`")
     );
+    let said = run(dir.path(), &["man", "policy", "decide"]);
+    assert!(said.stdout.contains(".TH lockshift-policy-decide 1"), "{}", said.stdout);
+    assert_eq!(
+        run(dir.path(), &["man", "scan", "decide"]).stderr,
+        "error: no command is called `decide`\nhelp: `lockshift scan` has no commands of its own\n"
+    );
+}
+
+#[test]
+fn all_manual_pages_are_written_into_a_directory() {
+    let dir = tree(&[("file", "")]);
+    let said = run(dir.path(), &["man", "--dir", "share/man1"]);
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (0, "", ""));
+    let pages = dir.path().join("share/man1");
+    let mut names: Vec<String> = std::fs::read_dir(&pages)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    for name in ["lockshift.1", "lockshift-scan.1", "lockshift-policy.1", "lockshift-policy-decide.1"] {
+        assert!(names.iter().any(|have| have == name), "{name} is missing: {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("help")), "{names:?}");
+    for name in &names {
+        let page = std::fs::read_to_string(pages.join(name)).unwrap();
+        let title = format!(".TH {} 1 ", name.strip_suffix(".1").unwrap());
+        assert!(page.contains(&title), "{name} has no title {title:?}");
+    }
+    let refused = run(dir.path(), &["man", "--dir", "file/man1"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.starts_with("error: could not make file/man1: "), "{}", refused.stderr);
 }
 
 #[test]
@@ -226,6 +257,9 @@ fn every_format_is_well_formed() {
     assert!(said("github").stdout.contains("dynamodb-only::"), "{}", said("github").stdout);
     assert!(said("markdown").stdout.starts_with("## lockshift scan\n"));
     assert_eq!(said("csv").stdout.lines().count(), 3);
+    let page = said("html").stdout;
+    assert!(page.starts_with("<!DOCTYPE html>\n") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<b>Not clean</b>: <a href=\"#open\">4 open findings</a>."), "{page}");
 }
 
 #[test]
@@ -260,6 +294,11 @@ fn groups_and_quiet() {
     let dir = tree(&[("a/main.tf", &module(TABLE)), ("b/main.tf", &module(LOCKFILE))]);
     let said = run(dir.path(), &["scan", "--by", "mode", "--fail-on", "never"]);
     assert!(said.stdout.starts_with("MODE      ROOT MODULES"), "{}", said.stdout);
+    let role = "    assume_role = { role_arn = \"arn:aws:iam::444455556666:role/tf\" }\n";
+    let dir = tree(&[("a/main.tf", &module(&format!("{TABLE}{role}"))), ("b/main.tf", &module(LOCKFILE))]);
+    let said = run(dir.path(), &["scan", "--by", "account", "--fail-on", "never"]);
+    let rows: Vec<&str> = said.stdout.lines().skip(2).take(2).collect();
+    assert!(rows[0].starts_with("444455556666  1") && rows[1].starts_with("(none)"), "{}", said.stdout);
     let said = run(dir.path(), &["scan", "--quiet", "--fail-on", "never"]);
     assert!(said.stdout.starts_with("Findings\n"), "{}", said.stdout);
 }

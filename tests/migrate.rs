@@ -282,7 +282,7 @@ fn what_can_not_run_is_2() {
         (&["--phase", "dual", "--waive", "edit-not-proven=x"], "can't be waived"),
         (&["--phase", "dual", "--limit", "0"], "--limit"),
         (&["--phase", "final", "--evidence", "none.json"], "could not read none.json"),
-        (&["--phase", "final", "--evidence", "main.tf"], "main.tf is no audit"),
+        (&["--phase", "final", "--evidence", "main.tf"], "main.tf:1:2: no audit's JSON: expected"),
         (&["--phase", "dual", "missing"], "missing"),
         (&["--phase", "dual", "--commit"], "--commit needs a git repository"),
     ] {

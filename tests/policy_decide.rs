@@ -99,11 +99,7 @@ fn what_cannot_be_read_is_named_and_nothing_is_printed() {
     let good = r#"{"id":"a","principal":"anonymous","action":"s3:GetObject","resource":"arn:aws:s3:::b/k"}"#;
     let cases: &[(&[&str], String, &str)] = &[
         (REQUEST, String::new(), "error: all.json:1:16: expected value"),
-        (
-            &["--batch", "-"],
-            format!("{good}\n{{"),
-            "error: stdin: case 2, line 2, column 1: EOF while parsing an object",
-        ),
+        (&["--batch", "-"], format!("{good}\n{{"), "error: stdin:2:1: case 2: EOF while parsing an object"),
         (&["--batch", "-"], String::new(), "error: stdin: no case to decide"),
         (
             &["--batch", "none.json"],
@@ -124,5 +120,57 @@ fn what_cannot_be_read_is_named_and_nothing_is_printed() {
     for (args, input, expected) in cases {
         let (code, answers, said) = decide(args, input, &dir);
         assert_eq!((code, answers.len(), said.lines().next()), (2, 0, Some(*expected)), "{args:?}");
+    }
+}
+
+/// What a newcomer may give, and what is said of it.
+#[test]
+fn odd_input_is_taken_as_it_is_meant_or_refused_with_the_reason() {
+    let dir = TempDir::new().unwrap();
+    let all = r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*"}}"#;
+    fs::write(dir.path().join("all.json"), format!("\u{feff}{all}\r\n")).unwrap();
+    let printed = json!({ "Policy": all.replace("Allow", "Deny").replace("\"Action\"", "\"Principal\":\"*\",\"Action\"") });
+    fs::write(dir.path().join("printed.json"), printed.to_string()).unwrap();
+    // What the AWS CLI prints is taken as the policy inside.
+    let (code, answers, _) = decide(&[REQUEST, &["--resource-policy=printed.json"]].concat(), "", &dir);
+    assert_eq!((code, answers[0]["decision"].as_str()), (0, Some("ExplicitlyDenied")));
+    // One case over several lines.
+    let case = json!({"id": "one", "principal": "arn:aws:iam::111122223333:user/u", "action": "s3:GetObject",
+        "resource": "arn:aws:s3:::b/k", "resourceAccount": "111122223333"});
+    let (code, answers, _) = decide(&["--batch=-"], &serde_json::to_string_pretty(&case).unwrap(), &dir);
+    assert_eq!((code, answers[0]["id"].as_str()), (0, Some("one")));
+    // Lines may end as on Windows.
+    let lines = format!("{case}\r\n\r\n{case}\r\n");
+    let (code, answers, _) = decide(&["--batch=-"], &lines, &dir);
+    assert_eq!((code, answers.len()), (0, 2));
+    // Nothing to compare is no success.
+    let (code, answers, said) = decide(&["--batch=-", "--check"], &lines, &dir);
+    assert_eq!((code, answers.len()), (2, 0));
+    assert!(said.starts_with("error: stdin: no case says what it expects"), "{said}");
+    // No request crosses partitions.
+    let across = case.to_string().replace("arn:aws:iam", "arn:aws-cn:iam");
+    let (code, _, said) = decide(&["--batch=-"], &across, &dir);
+    assert_eq!(code, 2);
+    let why =
+        "the principal is of partition `aws-cn` and the resource of `aws`: no request crosses partitions";
+    assert!(said.starts_with(&format!("error: stdin: case 1 (`one`): {why}\n")), "{said}");
+    let flags: Vec<String> =
+        REQUEST.iter().map(|flag| flag.replace("arn:aws:s3", "arn:aws-us-gov:s3")).collect();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let (code, _, said) = decide(&flags, "", &dir);
+    assert_eq!(code, 2);
+    assert!(said.contains("the resource of `aws-us-gov`"), "{said}");
+    // A request names one resource.
+    let flags: Vec<String> =
+        REQUEST.iter().map(|flag| flag.replace("prod/terraform.tfstate.tflock", "*")).collect();
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let (code, _, said) = decide(&flags, "", &dir);
+    assert_eq!(code, 0);
+    assert!(said.contains("a request names one resource"), "{said}");
+    // A condition key has its service in front.
+    for context in ["--context=foo=bar", "--context=aws:SourceVpce", "--context=:x=y"] {
+        let (code, _, said) = decide(&[REQUEST, &[context]].concat(), "", &dir);
+        assert_eq!(code, 2, "{context}");
+        assert!(said.contains("help: a condition key has its service's name in front"), "{said}");
     }
 }

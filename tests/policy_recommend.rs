@@ -303,3 +303,103 @@ fn usage_that_would_mislead_is_an_error() {
         assert!(stderr(&output).contains(says), "{args:?}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn partitions_are_not_mixed() {
+    let dir = small();
+    let mixed = lockshift(
+        dir.path(),
+        &[
+            "--runner",
+            "arn:aws:iam::111122223333:role/tf",
+            "--state-admin",
+            "arn:aws-cn:iam::111122223333:role/admin",
+        ],
+    );
+    // The backend is in eu-west-1.
+    assert_eq!((mixed.status.code(), mixed.stdout.len()), (Some(2), 0));
+    let said = stderr(&mixed);
+    assert!(
+        said.starts_with(
+            "error: bucket `acme-tfstate` is in region eu-west-1 of partition `aws`, and the roles are of partition \
+             `aws-cn`\n"
+        ),
+        "{said}"
+    );
+    let text = fs::read_to_string(dir.path().join("main.tf")).unwrap();
+    fs::write(dir.path().join("main.tf"), text.replace("eu-west-1", "cn-north-1")).unwrap();
+    let mixed = lockshift(
+        dir.path(),
+        &[
+            "--runner",
+            "arn:aws:iam::111122223333:role/tf",
+            "--state-admin",
+            "arn:aws-cn:iam::111122223333:role/admin",
+        ],
+    );
+    assert_eq!(mixed.status.code(), Some(1));
+    let said = stderr(&mixed);
+    assert!(said.starts_with("refused  acme-tfstate  policy-role-unusable\n"), "{said}");
+    assert!(
+        said.contains(
+            "`arn:aws:iam::111122223333:role/tf` is of another partition than the bucket's `aws-cn`"
+        )
+    );
+    let china: Vec<String> = ROLES.iter().map(|text| text.replace("arn:aws:", "arn:aws-cn:")).collect();
+    let china: Vec<&str> = china.iter().map(String::as_str).collect();
+    let written = lockshift(dir.path(), &china);
+    assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+    let text = String::from_utf8(written.stdout).unwrap();
+    assert!(text.contains("arn:aws-cn:s3:::acme-tfstate/*.tflock") && !text.contains("\"arn:aws:"), "{text}");
+}
+
+#[test]
+fn a_present_policy_that_can_t_be_used_is_told_with_its_place() {
+    let dir = small();
+    let run = |text: &str| {
+        fs::write(dir.path().join("present.json"), text).unwrap();
+        let output = with_roles(dir.path(), &["--existing-policy", "present.json"]);
+        (output.status.code().unwrap(), stderr(&output))
+    };
+    let (code, said) = run("{\n  \"Version\":");
+    assert_eq!(code, 2);
+    assert!(said.starts_with("error: present.json:2:1") && said.contains(": no JSON: EOF"), "{said}");
+    // Another bucket's policy: S3 would refuse it, after everything else was believed.
+    let (code, said) = run(
+        r#"{"Statement": {"Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "s3:GetObject",
+            "Resource": ["arn:aws:s3:::acme-*/*", "arn:aws:s3:::acme-logs/*"]}}"#,
+    );
+    assert_eq!(code, 1);
+    assert!(said.starts_with("refused  acme-tfstate  policy-not-mergeable\n"), "{said}");
+    assert!(
+        said.contains("statement 1 names `arn:aws:s3:::acme-logs/*`, which is not in bucket `acme-tfstate`"),
+        "{said}"
+    );
+    let (code, said) = run(
+        r#"{"Statement": {"Effect": "Allow", "Principal": {"AWS": "111122223333"}, "Action": "s3:GetObject",
+            "Resource": ["arn:aws:s3:::acme-*/*", "arn:aws:s3:::acme-tfstate/*"]}}"#,
+    );
+    assert_eq!(code, 0, "{said}");
+    let file = with_roles(dir.path(), &["--out-dir", "present.json"]);
+    assert_eq!(file.status.code(), Some(2));
+    assert!(stderr(&file).starts_with("error: --out-dir: present.json is a file\n"), "{}", stderr(&file));
+}
+
+#[test]
+fn who_comes_by_identity_center_is_not_locked_out() {
+    let dir = small();
+    let admin = "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/*AWSReservedSSO_StateAdmin_*";
+    let session =
+        "arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_StateAdmin_0123456789abcdef/ada@example.com";
+    let run = |caller: &str| {
+        let roles = ["--runner", "arn:aws:iam::111122223333:role/ci/tf-apply", "--state-admin", admin];
+        let output = lockshift(dir.path(), &[&roles[..], &["--caller", caller]].concat());
+        (output.status.code().unwrap(), stderr(&output))
+    };
+    assert_eq!(run(session).0, 0, "{}", run(session).1);
+    let role = "arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/AWSReservedSSO_StateAdmin_0123456789abcdef";
+    assert_eq!(run(role).0, 0);
+    let (code, said) = run(&session.replace("StateAdmin", "ReadOnly"));
+    assert_eq!(code, 1);
+    assert!(said.starts_with("refused  acme-tfstate  policy-locks-out\n"), "{said}");
+}

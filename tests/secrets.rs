@@ -88,7 +88,7 @@ fn no_secret_reaches_any_output() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    for format in ["json", "table", "sarif", "github", "markdown", "csv"] {
+    for format in ["json", "table", "sarif", "github", "markdown", "csv", "html"] {
         let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
             .args(["scan", "--format", format, "--fail-on", "never"])
             .current_dir(dir.path())

@@ -190,3 +190,34 @@ fn an_interrupted_probe_removes_what_it_wrote() {
         "it is removed again"
     );
 }
+
+#[test]
+fn a_refusal_names_the_action_that_the_role_lacks() {
+    let dir = TempDir::new().unwrap();
+    // The lock can be read, and not removed.
+    let double = Double::start(|request| match request.method.as_str() {
+        "DELETE" if is_question(request) => Some(error(412, "PreconditionFailed")),
+        "DELETE" => Some(error(403, "AccessDenied")),
+        "GET" if request.key() == "k.tflock" => Some(held()),
+        _ => None,
+    });
+    let (code, said) = ran(&mut lockshift(&dir, &double, &UNLOCK));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the role lacks s3:DeleteObject"), "{said}");
+
+    // Neither read nor listed.
+    let double = Double::start(|_| Some(error(403, "AccessDenied")));
+    let (code, said) = ran(&mut lockshift(&dir, &double, &UNLOCK));
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("the role lacks s3:GetObject"), "{said}");
+
+    // The item.
+    let double = Double::start(|request| match request.target() {
+        "GetItem" => Some(Reply::dynamodb_error("AccessDeniedException")),
+        _ => Some(error(404, "NoSuchKey")),
+    });
+    let arguments = ["unlock", "s3://b/k", "--id", "1", "--table", "locks", "--yes"];
+    let (code, said) = ran(&mut lockshift(&dir, &double, &arguments));
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("the role lacks dynamodb:GetItem"), "{said}");
+}

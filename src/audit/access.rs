@@ -6,13 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expected::{Expected, ExpectedState, Index};
+use super::expected::{Expected, ExpectedState, Index, partition_of};
 use super::outcome::{Area, Audit, AuditFinding};
-use super::snapshot::{BucketSnapshot, KeyGrant, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot};
+use super::snapshot::{
+    AccessPoint, BucketSnapshot, KeyGrant, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot,
+};
 use crate::finding::Severity;
 use crate::policy::access::{
-    AccessFinding, AccessInput, BlockPublicAccess, BucketInput, GrantInput, KmsInput, NamedPolicy,
-    PrincipalInput, Reading, RolePatterns, ScpInput, StateInput, judge,
+    AccessFinding, AccessInput, AccessPointInput, Answer, BlockPublicAccess, BucketInput, Compared,
+    GrantInput, KmsInput, NamedPolicy, PrincipalInput, Question, Reading, RolePatterns, ScpInput, StateInput,
+    compare, judge,
 };
 
 /// What only the user knows.
@@ -37,11 +40,49 @@ pub struct AccessOptions {
 pub fn add(audit: &mut Audit, snapshot: &Snapshot, expected: &Expected, options: &AccessOptions) {
     let index = expected.index();
     for bucket in snapshot.buckets.iter().filter(|bucket| is_judged(bucket)) {
-        let report = judge(&input(snapshot, bucket, expected, &index, options));
+        let input = input(snapshot, bucket, expected, &index, options);
+        let mut report = judge(&input);
+        let answers = answers(snapshot, &bucket.name);
+        if !answers.is_empty() {
+            let Compared { findings, not_compared } = compare(&input, &answers);
+            report.findings.extend(findings);
+            report.access.limits.extend(not_compared);
+        }
         audit.findings.extend(report.findings.into_iter().map(|found| finding(&bucket.name, found)));
         audit.access.push(report.access);
     }
     audit.sort_findings();
+}
+
+/// What IAM's policy simulator is to be asked, for each bucket that is judged.
+pub fn questions(
+    snapshot: &Snapshot,
+    expected: &Expected,
+    options: &AccessOptions,
+) -> Vec<(String, Vec<Question>)> {
+    let index = expected.index();
+    let judged = snapshot.buckets.iter().filter(|bucket| is_judged(bucket));
+    let asked = judged.map(|bucket| {
+        let input = input(snapshot, bucket, expected, &index, options);
+        (bucket.name.clone(), crate::policy::access::questions(&input))
+    });
+    asked.collect()
+}
+
+fn answers<'a>(snapshot: &'a Snapshot, bucket: &str) -> Vec<Answer<'a>> {
+    let of_bucket = snapshot.simulations.iter().filter(|simulation| simulation.bucket == bucket);
+    of_bucket
+        .flat_map(|simulation| {
+            simulation.answers.iter().map(|answer| Answer {
+                principal: &simulation.principal,
+                action: &answer.action,
+                resource: &answer.resource,
+                decision: &answer.decision,
+                missing: &answer.missing_context,
+                by_organization: answer.by_organization,
+            })
+        })
+        .collect()
 }
 
 fn is_judged(bucket: &BucketSnapshot) -> bool {
@@ -130,20 +171,26 @@ fn bucket_input<'a>(snapshot: &'a Snapshot, bucket: &'a BucketSnapshot) -> Bucke
     BucketInput {
         name: &bucket.name,
         account: bucket.account.as_deref().or(only),
-        partition: match region {
-            Some(region) if region.starts_with("cn-") => "aws-cn",
-            Some(region) if region.starts_with("us-gov-") => "aws-us-gov",
-            _ => "aws",
-        },
+        partition: region.map_or("aws", partition_of),
         region,
         policy: reading(&bucket.policy, |text| text.as_str()),
         versioning: reading(&bucket.versioning, |status| status.as_str()),
         mfa_delete: bucket.mfa_delete,
         ownership: reading(&bucket.ownership, |kind| kind.as_str()),
         public_access_block: reading(&bucket.public_access_block, block),
-        account_public_access_block: Reading::NotAsked,
-        access_points: reading(&bucket.access_points, |names| borrowed(names)),
+        account_public_access_block: reading(&bucket.account_public_access_block, block),
+        access_points: reading(&bucket.access_points, |points| points.iter().map(point).collect()),
         kms: key(bucket),
+    }
+}
+
+fn point(found: &AccessPoint) -> AccessPointInput<'_> {
+    AccessPointInput {
+        name: &found.name,
+        arn: &found.arn,
+        vpc: found.vpc.as_deref(),
+        policy: reading(&found.policy, |text| text.as_str()),
+        public_access_block: reading(&found.public_access_block, block),
     }
 }
 
@@ -189,8 +236,12 @@ fn block(found: &PublicAccessBlock) -> BlockPublicAccess {
 /// Each expected state once, with the workspaces that the bucket shows.
 fn states<'a>(bucket: &'a BucketSnapshot, expected: &'a Expected, index: &Index<'a>) -> Vec<StateInput<'a>> {
     let mut seen: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    let (mut acls, mut tags) = (BTreeSet::new(), BTreeSet::new());
     for state in expected.states.iter().filter(|state| state.bucket == bucket.name) {
         seen.entry(identity(state)).or_default();
+        // Several backends may lead to one state: a role may run any of them.
+        acls.extend(state.acl.then_some(identity(state)));
+        tags.extend(state.lock_tags.then_some(identity(state)));
     }
     let locked = bucket.locks.iter().filter_map(|lock| lock.key.strip_suffix(LOCK_SUFFIX));
     for path in bucket.states.iter().map(|state| state.key.as_str()).chain(locked) {
@@ -204,8 +255,8 @@ fn states<'a>(bucket: &'a BucketSnapshot, expected: &'a Expected, index: &Index<
         key,
         workspace_key_prefix: prefix,
         workspaces: bucket.complete.then(|| workspaces.into_iter().collect()),
-        acl: false,
-        lock_tags: false,
+        acl: acls.contains(&(key, prefix)),
+        lock_tags: tags.contains(&(key, prefix)),
     });
     states.collect()
 }
@@ -289,6 +340,8 @@ mod tests {
             workspace_key_prefix: "env:".into(),
             mode: LockMode::Lockfile,
             table: None,
+            acl: false,
+            lock_tags: false,
             access: Access::default(),
             root: "prod".into(),
             backend_config: Vec::new(),
@@ -365,5 +418,48 @@ mod tests {
         assert!(finding.subject.contains("role/ci/tf-apply"), "{finding:?}");
         assert_eq!(finding.bucket.as_deref(), Some("acme-tfstate"));
         assert!(audit.access[0].principals_read);
+    }
+    #[test]
+    fn a_backend_that_sets_acl_or_lock_tags_needs_more_rights_on_the_lock() {
+        let mut snapshot = of(Read::Absent);
+        let policy = |more: &str| {
+            format!(
+                r#"{{"Statement":[{{"Effect":"Allow","Action":["s3:GetObject","s3:PutObject","s3:DeleteObject"{more}],"Resource":"arn:aws:s3:::acme-tfstate/*"}}]}}"#
+            )
+        };
+        let messages = |snapshot: &Snapshot, acl: bool, lock_tags: bool| -> Vec<String> {
+            let mut expected = expected();
+            // Another backend of the same state, without either.
+            expected.states.push(expected.states[0].clone());
+            (expected.states[0].acl, expected.states[0].lock_tags) = (acl, lock_tags);
+            let mut audit = judge_locks(snapshot, &expected, &JudgeOptions::default());
+            add(&mut audit, snapshot, &expected, &roles());
+            let found = audit.findings.into_iter().filter(|finding| finding.rule == "lock-tags-not-allowed");
+            found.map(|finding| finding.message).collect()
+        };
+        let mut runner = Principal {
+            arn: "arn:aws:iam::111122223333:role/ci/tf-apply".into(),
+            policies: vec![("own".into(), policy(""))],
+            ..Principal::default()
+        };
+        let account = |runner: &Principal| AccountSnapshot {
+            account: "111122223333".into(),
+            complete: true,
+            principals: vec![runner.clone()],
+        };
+        snapshot.accounts = vec![account(&runner)];
+        let role = "`arn:aws:iam::111122223333:role/ci/tf-apply`";
+        let acl = format!("the backend sets `acl`, and {role} has no s3:PutObjectAcl on the lock");
+        let tags = format!("the backend sets `lock_tags`, and {role} has no s3:PutObjectTagging on the lock");
+        assert_eq!(messages(&snapshot, true, false), std::slice::from_ref(&acl));
+        assert_eq!(messages(&snapshot, false, true), std::slice::from_ref(&tags));
+        assert_eq!(messages(&snapshot, true, true), [acl.as_str(), tags.as_str()]);
+        assert_eq!(messages(&snapshot, false, false), [""; 0]);
+        runner.policies[0].1 = policy(r#","s3:PutObjectAcl""#);
+        snapshot.accounts = vec![account(&runner)];
+        assert_eq!(messages(&snapshot, true, true), [tags]);
+        runner.policies[0].1 = policy(r#","s3:PutObjectAcl","s3:PutObjectTagging""#);
+        snapshot.accounts = vec![account(&runner)];
+        assert_eq!(messages(&snapshot, true, true), [""; 0]);
     }
 }

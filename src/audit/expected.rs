@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::repo::inventory::{EffectiveBackend, Engine, Inventory, Knowable, LockMode};
 use crate::repo::setting::Value;
-use crate::repo::source::SourceKind;
+use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Place;
 
 /// Workspaces other than `default` live below this prefix when the backend names none.
@@ -50,6 +50,10 @@ pub struct ExpectedState {
     pub mode: LockMode,
     /// Its table, by name or ARN, when it has one.
     pub table: Option<String>,
+    /// The backend sets `acl`, so the lock is written with one.
+    pub acl: bool,
+    /// The backend sets `lock_tags` (OpenTofu).
+    pub lock_tags: bool,
     /// How to reach it.
     pub access: Access,
     /// The root module's path.
@@ -115,6 +119,8 @@ impl Expected {
                         },
                         mode: backend.mode,
                         table: known(&backend.dynamodb_table).filter(|table| !table.is_empty()),
+                        acl: acl(inventory, backend).is_some(),
+                        lock_tags: tagged(inventory, backend, "lock_tags"),
                         access: access(inventory, backend),
                         root: root.path.clone(),
                         backend_config: backend.backend_config.clone(),
@@ -230,6 +236,21 @@ fn split_workspace<'a>(prefix: &str, state_path: &'a str) -> Option<(&'a str, &'
     rest.split_once('/').filter(|(workspace, key)| !workspace.is_empty() && !key.is_empty())
 }
 
+/// The partition of a region: names are unique within one only, and no request crosses them.
+pub fn partition_of(region: &str) -> &'static str {
+    if region.starts_with("cn-") {
+        "aws-cn"
+    } else if region.starts_with("us-gov-") {
+        "aws-us-gov"
+    } else if region.starts_with("us-isob-") {
+        "aws-iso-b"
+    } else if region.contains("-iso") {
+        "aws-iso"
+    } else {
+        "aws"
+    }
+}
+
 impl ExpectedState {
     /// Its table, where it has one.
     pub fn table_ref(&self) -> Option<TableRef> {
@@ -276,16 +297,58 @@ fn placed(backend: &EffectiveBackend) -> Result<(String, String), String> {
     Ok((bucket, key))
 }
 
+/// The sources of a backend that count, in merging order.
+fn live<'i>(
+    inventory: &'i Inventory,
+    backend: &'i EffectiveBackend,
+) -> impl DoubleEndedIterator<Item = &'i Source> {
+    let live = backend.sources.iter().filter(|source| !source.shadowed && source.kind != SourceKind::Reader);
+    live.filter_map(|source| inventory.sources.get(source.source))
+}
+
+/// What one argument of a backend is set to; a later source wins.
+pub(super) fn setting<'i>(
+    inventory: &'i Inventory,
+    backend: &'i EffectiveBackend,
+    name: &str,
+) -> Option<&'i Value> {
+    live(inventory, backend).rev().find_map(|source| source.setting(name)).map(|set| &set.value)
+}
+
+/// `acl`, where it is set; empty where it is set to what is not known.
+pub(super) fn acl(inventory: &Inventory, backend: &EffectiveBackend) -> Option<String> {
+    match setting(inventory, backend, "acl") {
+        Some(Value::Text(acl)) if !acl.is_empty() => Some(acl.clone()),
+        Some(Value::Unknown { .. } | Value::Secret) => Some(String::new()),
+        _ => None,
+    }
+}
+
+/// Whether a map of tags is set, `lock_tags` or `state_tags`. A map's parts have dotted names.
+pub(super) fn tagged(inventory: &Inventory, backend: &EffectiveBackend, name: &str) -> bool {
+    let part = format!("{name}.");
+    live(inventory, backend)
+        .flat_map(|source| &source.settings)
+        .any(|set| (set.name == name && set.value != Value::Null) || set.name.starts_with(&part))
+}
+
+/// The account that a backend's settings name: the table's, by its ARN, else that of the role that is assumed. The
+/// bucket may belong to another one; none where no setting names any.
+pub fn account_of(inventory: &Inventory, backend: &EffectiveBackend) -> Option<String> {
+    let access = access(inventory, backend);
+    let table = known(&backend.dynamodb_table).and_then(|table| TableRef::of(&table, &access).account);
+    // arn:aws:iam::ACCOUNT:role/NAME
+    let role = || access.role_arn.as_deref()?.split(':').nth(4).map(str::to_owned);
+    table
+        .or_else(role)
+        .filter(|account| account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The settings that say how to reach the stores. They are merged as the backend's others are: a later source wins;
 /// a shadowed one says nothing.
 fn access(inventory: &Inventory, backend: &EffectiveBackend) -> Access {
-    let sources = backend
-        .sources
-        .iter()
-        .filter(|source| !source.shadowed && source.kind != SourceKind::Reader)
-        .filter_map(|source| inventory.sources.get(source.source));
     let mut access = Access { region: known(&backend.region), ..Access::default() };
-    for source in sources {
+    for source in live(inventory, backend) {
         let text = |names: &[&str]| {
             let set = names.iter().find_map(|name| source.setting(name))?;
             literal(&set.value).filter(|text| !text.is_empty())
@@ -319,11 +382,26 @@ mod tests {
             workspace_key_prefix: prefix.into(),
             mode: LockMode::Dual,
             table: None,
+            acl: false,
+            lock_tags: false,
             access: Access { region: Some("eu-west-1".into()), ..Access::default() },
             root: "root".into(),
             backend_config: Vec::new(),
             engine: Engine::Any,
             place: Place { file: "main.tf".into(), line: 1, column: 1 },
+        }
+    }
+
+    #[test]
+    fn a_region_says_its_partition() {
+        for (region, partition) in [
+            ("eu-west-1", "aws"),
+            ("cn-north-1", "aws-cn"),
+            ("us-gov-west-1", "aws-us-gov"),
+            ("us-iso-east-1", "aws-iso"),
+            ("us-isob-east-1", "aws-iso-b"),
+        ] {
+            assert_eq!(partition_of(region), partition);
         }
     }
 
@@ -363,5 +441,35 @@ mod tests {
         assert_eq!((arn.name.as_str(), arn.region.as_deref()), ("locks", Some("us-east-2")));
         assert_eq!(arn.account.as_deref(), Some("111122223333"));
         assert_eq!(TableRef::of("arn:odd", &access).name, "arn:odd");
+    }
+
+    #[test]
+    fn what_a_lock_is_written_with_comes_from_the_sources_that_count() {
+        let of = |text: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join("main.tf"), text).unwrap();
+            let options = crate::repo::scan::ScanOptions {
+                paths: vec![dir.path().to_owned()],
+                ..crate::repo::scan::ScanOptions::default()
+            };
+            let inventory = crate::repo::scan::scan(&options, &crate::repo::walk::Silent).unwrap();
+            let states = Expected::of(&inventory).states;
+            states.iter().map(|state| (state.acl, state.lock_tags)).collect::<Vec<_>>()
+        };
+        let backend = |more: &str| {
+            format!(
+                "terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key = \"k\"\n{more}\n  }}\n}}\n"
+            )
+        };
+        assert_eq!(of(&backend("")), [(false, false)]);
+        assert_eq!(of(&backend("acl = \"private\"")), [(true, false)]);
+        assert_eq!(of(&backend("acl = \"\"")), [(false, false)]);
+        assert_eq!(of(&backend("acl = var.acl")), [(true, false)], "set, and to what is not known");
+        assert_eq!(of(&backend("lock_tags = {\n team = \"x\"\n}")), [(false, true)]);
+        assert_eq!(
+            of(&backend("state_tags = {\n team = \"x\"\n}")),
+            [(false, false)],
+            "on the state, not the lock"
+        );
     }
 }

@@ -47,9 +47,9 @@ pub enum ImportError {
     /// Not the output of the command.
     #[error("{file}: {why}")]
     Invalid {
-        /// The file.
+        /// The file, with line and column where they are known.
         file: String,
-        /// What is wrong, with line and column where they are known.
+        /// What is wrong, and the line.
         why: String,
     },
     /// Two kinds of listing for one bucket.

@@ -153,6 +153,51 @@ pub struct Coverage {
     pub operations: Vec<String>,
     /// With which versions of the client.
     pub versions: Vec<String>,
+    /// The locks and writes themselves, for drawing. Not part of the JSON form: a saved snapshot holds them all.
+    #[serde(skip)]
+    pub trace: Trace,
+}
+
+/// What the proof was made of, up to [`Trace::MOST`] of each.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Trace {
+    /// Times that the lock was held, the oldest first.
+    pub locks: Vec<HeldLock>,
+    /// Older ones that are left out here.
+    pub more_locks: usize,
+    /// Writes of the state, the oldest first.
+    pub writes: Vec<TracedWrite>,
+    /// Writes that are left out here: older ones, and inside a lock before outside of any.
+    pub more_writes: usize,
+}
+
+impl Trace {
+    /// Locks, and writes, of one state that are kept.
+    pub const MOST: usize = 200;
+}
+
+/// One time that the S3 lock was held.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldLock {
+    /// From then on.
+    pub from: Moment,
+    /// Until then; none while it is held.
+    pub to: Option<Moment>,
+    /// Who took it, where the document was read.
+    pub who: Option<String>,
+    /// It was overwritten, not released.
+    pub overwritten: bool,
+}
+
+/// One write of the state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TracedWrite {
+    /// When.
+    pub at: Moment,
+    /// The version that it made.
+    pub version_id: String,
+    /// It lay outside of every S3 lock.
+    pub outside: bool,
 }
 
 /// One write of a state outside of any S3 lock.

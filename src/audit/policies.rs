@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expected::{Expected, ExpectedState};
+use super::expected::{Expected, ExpectedState, acl, setting, tagged};
 use crate::policy::recommend::{Encryption, State};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable};
 use crate::repo::setting::Value;
-use crate::repo::source::SourceKind;
 
 /// What the repositories say of one bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +15,8 @@ pub struct BucketStates {
     pub states: Vec<State>,
     /// ARNs of the tables that lock them, `*` for a region that is not known.
     pub tables: BTreeSet<String>,
+    /// Its region, as each backend says it; none for one that is not AWS's.
+    pub regions: BTreeSet<String>,
     /// Endpoints that are not AWS's.
     pub endpoints: BTreeSet<String>,
 }
@@ -40,6 +41,8 @@ pub fn buckets(
                 .tables
                 .insert(format!("arn:{partition}:dynamodb:{region}:{owner}:table/{}", table.name));
         }
+        let region = state.access.region.clone();
+        of_bucket.regions.extend(region.filter(|_| state.access.s3_endpoint.is_none()));
         of_bucket.endpoints.extend(state.access.s3_endpoint.clone());
     }
     for of_bucket in found.values_mut() {
@@ -59,33 +62,14 @@ fn is_of(backend: &EffectiveBackend, state: &ExpectedState) -> bool {
 
 /// How a backend writes. Source: `client.go` and `backend.go` of the S3 backend.
 fn written(inventory: &Inventory, backend: &EffectiveBackend, state: &ExpectedState) -> State {
-    let sources = || {
-        backend
-            .sources
-            .iter()
-            .filter(|source| !source.shadowed && source.kind != SourceKind::Reader)
-            .filter_map(|source| inventory.sources.get(source.source))
-    };
-    let setting = |name: &str| sources().rev().find_map(|source| source.setting(name)).map(|set| &set.value);
-    // A map's parts have dotted names.
-    let tagged = |name: &str| {
-        let part = format!("{name}.");
-        sources()
-            .flat_map(|source| &source.settings)
-            .any(|set| (set.name == name && set.value != Value::Null) || set.name.starts_with(&part))
-    };
+    let setting = |name: &str| setting(inventory, backend, name);
     State {
         key: state.key.clone(),
         workspace_prefix: state.workspace_key_prefix.clone(),
         encryption: encryption(setting("encrypt"), setting("kms_key_id"), setting("sse_customer_key")),
-        acl: match setting("acl") {
-            Some(Value::Text(acl)) if !acl.is_empty() => Some(acl.clone()),
-            // Set, and to what is not known.
-            Some(Value::Unknown { .. } | Value::Secret) => Some(String::new()),
-            _ => None,
-        },
-        lock_tags: tagged("lock_tags"),
-        state_tags: tagged("state_tags"),
+        acl: acl(inventory, backend),
+        lock_tags: tagged(inventory, backend, "lock_tags"),
+        state_tags: tagged(inventory, backend, "state_tags"),
     }
 }
 

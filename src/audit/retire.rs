@@ -4,16 +4,20 @@
 //! Tables are shared between repositories: "no longer named here" never means "deletable". So the verdict is `ready`
 //! only when the table itself says so, too: no locks, no strangers, no writes.
 
+mod carriers;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::expected::{Access, TableRef};
-use super::judge::commands::word;
 use super::snapshot::{DIGEST_SUFFIX, Read, Settled, Snapshot, TableFacts, TableItem, TableSnapshot};
 use crate::moment::Moment;
-use crate::repo::facts::GrantKind;
+use crate::repo::facts::{GrantKind, LockTable};
 use crate::repo::inventory::{Inventory, Knowable, LockMode};
+use crate::repo::mentions::{Carrier, Mention};
+use crate::repo::problem::Problem;
 use crate::repo::text::Place;
+use crate::shell::word;
 
 /// What is known of a table that shall go.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -102,8 +106,37 @@ impl Case {
     }
 }
 
+/// What the scanned trees say.
+#[derive(Debug, Clone, Copy)]
+pub struct Scanned<'a> {
+    /// Root modules, readers, resources and statements.
+    pub inventory: &'a Inventory,
+    /// Every place that names the table, or carries its name.
+    pub mentions: &'a [Mention],
+    /// Files that could not be searched for them.
+    pub unsearched: &'a [Problem],
+}
+
+impl<'a> Scanned<'a> {
+    /// The resources and modules that make the table, or may: with whether it is sure. One whose name stands behind a
+    /// variable is, where the table's name was followed into it.
+    fn made(self, table: &TableRef) -> impl Iterator<Item = (&'a LockTable, bool)> {
+        let carries = move |made: &LockTable| {
+            let here =
+                self.mentions.iter().filter(|mention| mention.sure && mention.place.file == made.place.file);
+            here.into_iter()
+                .any(|mention| matches!(&mention.carrier, Carrier::Block(block) if *block == made.address))
+        };
+        self.inventory.lock_tables.iter().filter_map(move |made| match &made.name {
+            Some(name) => names(table, name, None).then_some((made, true)),
+            None => Some((made, carries(made))),
+        })
+    }
+}
+
 /// Judges one table by what the scanned trees say of it and by what it holds.
-pub fn retire(table: &TableRef, inventory: Option<&Inventory>, snapshot: &Snapshot) -> Retirement {
+pub fn retire(table: &TableRef, scanned: Option<Scanned<'_>>, snapshot: &Snapshot) -> Retirement {
+    let inventory = scanned.map(|scanned| scanned.inventory);
     let mut case = Case::default();
     let fitting: Vec<&TableSnapshot> = snapshot.tables.iter().filter(|found| found.is(table)).collect();
     let there = |found: &&&TableSnapshot| found.exists != Read::Absent;
@@ -116,8 +149,11 @@ pub fn retire(table: &TableRef, inventory: Option<&Inventory>, snapshot: &Snapsh
         let says = "several tables of this name were read: name one by its ARN";
         case.say(Side::Missing, says, None);
     }
-    match inventory {
-        Some(inventory) => references(&mut case, table, inventory),
+    match scanned {
+        Some(scanned) => {
+            references(&mut case, table, &scanned);
+            carriers::goes(&mut case, table, &scanned);
+        }
         None => case.say(Side::Missing, "no repository was scanned: who names the table is not known", None),
     }
     match found {
@@ -131,7 +167,7 @@ pub fn retire(table: &TableRef, inventory: Option<&Inventory>, snapshot: &Snapsh
         (false, true) => Verdict::CantTell,
         (false, false) => Verdict::Ready,
     };
-    let commands = commands(table, found, inventory, verdict);
+    let commands = commands(table, found, scanned, verdict);
     Retirement {
         table: table.name.clone(),
         verdict,
@@ -170,7 +206,8 @@ fn known(value: &Knowable<String>) -> Option<&str> {
     }
 }
 
-fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
+fn references(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
+    let inventory = scanned.inventory;
     let before = case.evidence.len();
     for root in &inventory.roots {
         for backend in &root.backends {
@@ -222,14 +259,9 @@ fn references(case: &mut Case, table: &TableRef, inventory: &Inventory) {
         let says = format!("{}: what it says of the table is not known", problem.message);
         case.say(Side::Missing, says, Some(&problem.place));
     }
-    for made in &inventory.lock_tables {
-        if made.name.as_deref().is_none_or(|name| names(table, name, None)) {
-            let sure = if made.name.is_some() { "" } else { " (its name is not known: it may be another)" };
-            case.goes(
-                format!("the resource `{}`{sure}, its variables and outputs", made.address),
-                Some(&made.place),
-            );
-        }
+    for (made, sure) in scanned.made(table) {
+        let doubt = if sure { "" } else { " (its name is not known: it may be another)" };
+        case.goes(format!("the resource `{}`{doubt}", made.address), Some(&made.place));
     }
     for grant in &inventory.grants {
         if grant.kind == GrantKind::LockTable && names(table, &grant.resource, None) {
@@ -356,7 +388,7 @@ fn writes(case: &mut Case, found: &TableSnapshot, locked: bool, now: Moment) {
 fn commands(
     table: &TableRef,
     found: Option<&TableSnapshot>,
-    inventory: Option<&Inventory>,
+    scanned: Option<Scanned<'_>>,
     verdict: Verdict,
 ) -> Vec<String> {
     let name = word(&table.name);
@@ -382,20 +414,16 @@ fn commands(
             "aws dynamodb update-table{region} --table-name {name} --no-deletion-protection-enabled"
         ));
     }
-    let in_code = inventory.and_then(|inventory| {
-        inventory
-            .lock_tables
-            .iter()
-            .find(|made| made.name.as_deref().is_some_and(|name| names(table, name, None)))
-    });
+    let in_code = scanned.and_then(|scanned| scanned.made(table).find(|(_, sure)| *sure));
     match in_code {
-        Some(made) => commands.push(format!(
+        Some((made, _)) => commands.push(format!(
             "# remove `{}` from {} and apply there; it was made by Terraform, so Terraform deletes it",
             made.address, made.place.file
         )),
         None => commands.push(format!("aws dynamodb delete-table{region} --table-name {name}")),
     }
-    commands.push("# then remove the IAM statements, variables and CI secrets that name it".to_owned());
+    commands.push("# then remove what else goes with it, as listed above".to_owned());
+    commands.extend(scanned.and_then(|scanned| carriers::in_the_ci_service(scanned.mentions)));
     commands
 }
 

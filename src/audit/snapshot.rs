@@ -38,6 +38,9 @@ pub struct Snapshot {
     /// Identity policies of accounts, where they were asked for.
     #[serde(default)]
     pub accounts: Vec<AccountSnapshot>,
+    /// What IAM's policy simulator said of principals, where it was asked.
+    #[serde(default)]
+    pub simulations: Vec<Simulation>,
     /// Whether a store honours conditional writes, where it was probed.
     #[serde(default)]
     pub probes: Vec<ProbeResult>,
@@ -120,8 +123,26 @@ pub struct BucketSnapshot {
     pub replication: Read<Vec<ReplicationRule>>,
     /// The key that encrypts new objects, where there is one and it was asked for.
     pub key: Read<KeySnapshot>,
-    /// Names of access points on it (`ListAccessPoints`).
-    pub access_points: Read<Vec<String>>,
+    /// Access points on it (`ListAccessPoints`), of the account that it was reached in; by name.
+    pub access_points: Read<Vec<AccessPoint>>,
+    /// The owner's public access block, where the bucket's own leaves something open.
+    pub account_public_access_block: Read<PublicAccessBlock>,
+}
+
+/// Another way into a bucket, with a policy of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AccessPoint {
+    /// Its name.
+    pub name: String,
+    /// Its ARN: `arn:aws:s3:REGION:ACCOUNT:accesspoint/NAME`.
+    pub arn: String,
+    /// The VPC from which it takes requests; none where it takes them from anywhere.
+    pub vpc: Option<String>,
+    /// `GetAccessPointPolicy`: the policy's JSON text.
+    pub policy: Read<String>,
+    /// `GetAccessPoint`: its public access block, where it has a policy.
+    pub public_access_block: Read<PublicAccessBlock>,
 }
 
 /// A `.tflock` that is current now.
@@ -278,6 +299,16 @@ pub struct PublicAccessBlock {
     pub restrict_public_buckets: bool,
 }
 
+impl PublicAccessBlock {
+    /// Whether all four are on.
+    pub fn is_full(&self) -> bool {
+        self.block_public_acls
+            && self.ignore_public_acls
+            && self.block_public_policy
+            && self.restrict_public_buckets
+    }
+}
+
 /// Default encryption of a bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -421,6 +452,34 @@ pub struct Principal {
     pub last_used: Option<Moment>,
     /// Tags.
     pub tags: Vec<(String, String)>,
+}
+
+/// What IAM's policy simulator said of one principal and the locks of one bucket.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Simulation {
+    /// The bucket.
+    pub bucket: String,
+    /// The user's or role's ARN.
+    pub principal: String,
+    /// One for each action and resource.
+    pub answers: Vec<SimulatedAnswer>,
+}
+
+/// One decision of IAM's policy simulator.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SimulatedAnswer {
+    /// The action.
+    pub action: String,
+    /// The ARN.
+    pub resource: String,
+    /// `allowed`, `explicitDeny` or `implicitDeny`.
+    pub decision: String,
+    /// Condition keys that policies ask for and the question did not give.
+    pub missing_context: Vec<String>,
+    /// Whether service control policies allow it, where there are any.
+    pub by_organization: Option<bool>,
 }
 
 /// What a store does with `If-None-Match: *`.

@@ -13,19 +13,24 @@ use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::names;
 use super::output::{self, Terminal};
+use super::past::{PastArgs, name_of};
+use super::progress::Line;
 use super::reach::Reach;
-use super::scan::{load_config, rule_texts};
+use super::scan::{could_not_walk, load_config, rule_texts};
 use crate::audit::accept::{Baseline, accept};
 use crate::audit::access;
 use crate::audit::expected::{Access, ExpectedState, TableRef};
 use crate::audit::judge::{JudgeOptions, judge};
 use crate::audit::outcome::Audit;
-use crate::audit::retire::{Verdict, retire as retirement};
+use crate::audit::retire::{Scanned, Verdict, retire as retirement};
 use crate::audit::snapshot::Snapshot;
 use crate::config::{Config, Date, duration};
 use crate::moment::Moment;
+use crate::repo::mentions;
+use crate::report::ScanReport;
 use crate::report::audit::table::AuditTableOptions;
 use crate::report::audit::{self as report, AuditReport};
+use crate::report::html::{self, Page};
 use input::World;
 
 const EXIT_CODES: &str = "\
@@ -89,6 +94,10 @@ pub(super) struct Args {
     /// Read the account's identity policies, too: who may delete a lock (`iam:GetAccountAuthorizationDetails`).
     #[arg(long, help_heading = "What to read", conflicts_with_all = ["dynamodb_export", "s3_export"])]
     iam: bool,
+    /// Ask IAM's policy simulator about the roles and about who may delete a lock, too, and say where it differs
+    /// (`iam:SimulatePrincipalPolicy`).
+    #[arg(long, help_heading = "What to read", requires = "iam")]
+    simulate: bool,
     /// A service control policy, a JSON document or a list of them: one file for each level, from the organization's
     /// root down (repeatable).
     #[arg(long, value_name = "FILE", help_heading = "What to read")]
@@ -150,6 +159,8 @@ pub(super) struct Args {
     /// Threads for reading the repository [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    #[command(flatten)]
+    past: PastArgs,
     /// Configuration file [default: lockshift.toml, here or further up in the repository].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -177,6 +188,8 @@ enum Format {
     Prometheus,
     /// One row for each state, and for whatever else has a finding.
     Csv,
+    /// One page for whoever leads the migration: locks and writes, findings, access, states. Needs nothing else.
+    Html,
 }
 
 /// Reads, judges, reports.
@@ -184,6 +197,10 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     if !args.prefix.is_empty() && args.bucket.is_empty() && args.s3_export.is_empty() {
         return Err(Failure::new("--prefix needs a bucket to which it belongs")
             .help("add `--bucket BUCKET`, or leave --prefix away: the repository says which keys matter"));
+    }
+    if args.past.history.is_some() && args.format != Format::Html {
+        return Err(Failure::new("an audit tells --history as HTML")
+            .help("add `--format html`, or ask `lockshift scan --history --format json`"));
     }
     let config = load_config(args.config.as_deref())?;
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
@@ -195,7 +212,8 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     ] {
         file.as_deref().map_or(Ok(()), |file| output::writable(flag, file))?;
     }
-    let (snapshot, world) = input::read(args, &config)?;
+    let access_options = input::access(args, &config)?;
+    let (snapshot, world) = input::read(args, &config, &access_options)?;
     if let Some(file) = &args.save_snapshot {
         let json = report::json::snapshot(&snapshot).map_err(|error| unwritten(&error.to_string()))?;
         output::write_file(json.as_bytes(), "--save-snapshot", file)?;
@@ -203,16 +221,17 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let stale_after = args.stale_after.or(config.stale_after).unwrap_or(crate::audit::STALE_AFTER);
     let options = JudgeOptions { stale_after, window: args.window };
     let mut audit = judge(&snapshot, &world.expected, &options);
-    access::add(&mut audit, &snapshot, &world.expected, &input::access(args, &config)?);
+    access::add(&mut audit, &snapshot, &world.expected, &access_options);
     audit.unread.extend(world.unread.iter().cloned());
     audit.unread.sort();
     audit.unread.dedup();
     accept(&mut audit, &config, baseline.as_ref(), Date::of(SystemTime::now()));
     if let Some(table) = &args.retire {
         let table = table_ref(args, &config, table, &world);
-        return retire(args, &table, &snapshot, &world, terminal);
+        return retire(args, &config, &table, &snapshot, &world, terminal);
     }
-    say(args, &audit, terminal)?;
+    let report = AuditReport { audit: &audit, stats: args.stats };
+    say(args, &report, &render(args, &report, terminal, &|| page(args, &config, &report, &world))?)?;
     Ok(outcome(&audit, &args.fail_on))
 }
 
@@ -239,12 +258,27 @@ fn table_ref(args: &Args, config: &Config, named: &str, world: &World) -> TableR
 /// `--retire`: the evidence for and against one table instead of the audit's own report.
 fn retire(
     args: &Args,
+    config: &Config,
     table: &TableRef,
     snapshot: &Snapshot,
     world: &World,
     terminal: Terminal,
 ) -> Result<Outcome, Failure> {
-    let judged = retirement(table, world.inventory.as_ref(), snapshot);
+    let (mentions, unsearched) = match &world.inventory {
+        Some(inventory) => {
+            let line = Line::new(args.quiet);
+            let found = mentions::find(&table.name, inventory, &input::scan_options(args, config), &line);
+            line.finish();
+            found.map_err(|error| could_not_walk(&error))?
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    let scanned = world.inventory.as_ref().map(|inventory| Scanned {
+        inventory,
+        mentions: &mentions,
+        unsearched: &unsearched,
+    });
+    let judged = retirement(table, scanned, snapshot);
     let text = match args.format {
         Format::Table => report::retire::table(&judged, terminal.colour_stdout && args.output.is_none()),
         Format::Json => report::retire::json(&judged).map_err(|error| unwritten(&error.to_string()))?,
@@ -273,22 +307,49 @@ fn outcome(audit: &Audit, fail_on: &FailOn) -> Outcome {
     }
 }
 
-fn say(args: &Args, audit: &Audit, terminal: Terminal) -> Result<(), Failure> {
-    let report = AuditReport { audit, stats: args.stats };
+/// The page. A repository brings owners, modes and the past; its own findings are the scan's business.
+fn page(args: &Args, config: &Config, report: &AuditReport<'_>, world: &World) -> String {
+    let history =
+        world.inventory.as_ref().and_then(|_| args.past.look(&input::scan_options(args, config), args.quiet));
+    let scan = world
+        .inventory
+        .as_ref()
+        .map(|inventory| ScanReport { history: history.as_ref(), ..ScanReport::new(inventory, &[]) });
+    let of = if world.inventory.is_some() {
+        name_of(&args.paths)
+    } else {
+        world.expected.buckets().into_iter().collect::<Vec<_>>().join(", ")
+    };
+    html::render(&Page {
+        at: report.audit.generated_at,
+        of: &of,
+        scan: scan.as_ref(),
+        audit: Some(report),
+        rules: &rule_texts(),
+    })
+}
+
+fn say(args: &Args, report: &AuditReport<'_>, text: &str) -> Result<(), Failure> {
     if let Some(file) = &args.write_baseline {
-        let json = report::json::render(&report).map_err(|error| unwritten(&error.to_string()))?;
+        let json = report::json::render(report).map_err(|error| unwritten(&error.to_string()))?;
         output::write_file(json.as_bytes(), "--write-baseline", file)?;
     }
-    output::write(&render(args, &report, terminal)?, args.output.as_deref())?;
+    output::write(text, args.output.as_deref())?;
     // Formats for people say it in their summary.
-    if args.stats && !matches!(args.format, Format::Table | Format::Markdown) {
-        let lines = report::summary::stats(&report);
+    if args.stats && !matches!(args.format, Format::Table | Format::Markdown | Format::Html) {
+        let lines = report::summary::stats(report);
         output::to_stderr(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
     }
     Ok(())
 }
 
-fn render(args: &Args, report: &AuditReport<'_>, terminal: Terminal) -> Result<String, Failure> {
+/// The result; `page` makes the one format that needs more than the audit.
+fn render(
+    args: &Args,
+    report: &AuditReport<'_>,
+    terminal: Terminal,
+    page: &dyn Fn() -> String,
+) -> Result<String, Failure> {
     Ok(match args.format {
         Format::Table => {
             let terminal = if args.output.is_some() { terminal.for_file() } else { terminal };
@@ -304,6 +365,7 @@ fn render(args: &Args, report: &AuditReport<'_>, terminal: Terminal) -> Result<S
         Format::Junit => report::junit::render(report, &|finding| args.fail_on.reached_by_audit(finding)),
         Format::Prometheus => report::prometheus::render(report),
         Format::Csv => report::csv::render(report).map_err(|error| unwritten(&error.to_string()))?,
+        Format::Html => page(),
     })
 }
 
@@ -314,8 +376,7 @@ fn unwritten(error: &str) -> Failure {
 fn read_baseline(file: &Path) -> Result<Baseline, Failure> {
     let bytes = input::read_file(file)?;
     Baseline::parse(&bytes).map_err(|error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        Failure::new(format!("{}: no audit's JSON ({at})", file.display()))
+        Failure::json(file.display(), &bytes, "no audit's JSON", &error)
             .help("a baseline is made with `lockshift audit --write-baseline FILE` or `--format json`")
     })
 }

@@ -4,10 +4,6 @@ use crate::audit::outcome::AuditFinding;
 use crate::finding::{Finding, Severity};
 use crate::rules;
 
-/// Severities in the order of their weight.
-const SEVERITIES: [Severity; 5] =
-    [Severity::Info, Severity::Low, Severity::Medium, Severity::High, Severity::Critical];
-
 /// A comma list of severities and rule ids, parsed; or `never`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FailOn {
@@ -39,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<FailOn, String> {
         return Ok(fail_on);
     }
     for word in words {
-        if let Some(severity) = SEVERITIES.into_iter().find(|severity| severity.as_str() == word) {
+        if let Some(severity) = Severity::ALL.into_iter().find(|severity| severity.as_str() == word) {
             // Two severities: the lower one holds the other.
             fail_on.severity = Some(fail_on.severity.map_or(severity, |have| have.min(severity)));
         } else if rules::find(word).is_some() {
@@ -54,7 +50,7 @@ pub(super) fn parse(text: &str) -> Result<FailOn, String> {
 }
 
 fn unknown(word: &str) -> String {
-    let severities = SEVERITIES.map(Severity::as_str);
+    let severities = Severity::ALL.map(Severity::as_str);
     let close = similar::get_close_matches(word, &severities, 1, 0.6).first().copied();
     match close.or_else(|| rules::suggest(word)) {
         Some(meant) => format!("no severity and no rule is called `{word}`; did you mean `{meant}`?"),

@@ -1,20 +1,48 @@
 //! Why a command could not run, in words: what is wrong and what to do next.
 
+use std::fmt::Display;
+
 use anstyle::{AnsiColor, Style};
 
+use crate::repo::excerpt::Excerpt;
+use crate::repo::text::{BOM, Place, Text};
 use crate::report::words::visible_lines;
 
 /// A command that could not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     message: String,
+    excerpt: Option<Excerpt>,
     help: Option<String>,
 }
 
 impl Failure {
     /// What is wrong, in one sentence.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), help: None }
+        Self { message: message.into(), excerpt: None, help: None }
+    }
+
+    /// What is wrong at a place of a text: line and byte column from 1, as JSON readers count them. A byte order mark
+    /// counts for nothing.
+    pub fn at(
+        file: impl Display,
+        text: &[u8],
+        (line, column): (usize, usize),
+        message: impl Display,
+    ) -> Self {
+        let text = text.strip_prefix(BOM).unwrap_or(text);
+        let (at, excerpt) = Excerpt::at_byte(Text::new(text), line, column);
+        let place = Place::new(file.to_string(), at);
+        Self { message: format!("{place}: {message}"), excerpt: Some(excerpt), help: None }
+    }
+
+    /// A file that is not the JSON that it should be: `what` it was to be, and what the reader says. Its words may quote
+    /// from the file; they are made safe to show with everything else.
+    pub fn json(file: impl Display, text: &[u8], what: &str, error: &serde_json::Error) -> Self {
+        let said = error.to_string();
+        // The place is said by itself.
+        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
+        Self::at(file, text, (error.line(), error.column()), format!("{what}: {said}"))
     }
 
     /// What to do next.
@@ -23,12 +51,15 @@ impl Failure {
         self
     }
 
-    /// `error: …`, and `help: …` on a line of its own. Messages may quote from files, so they are made safe here.
+    /// `error: …`, the line where there is one, and `help: …` on a line of its own. Messages may quote from files, so they are made safe here.
     pub fn shown(&self, colour: bool) -> String {
         let style = |style: Style| if colour { style } else { Style::new() };
         let (red, cyan) =
             (style(AnsiColor::Red.on_default().bold()), style(AnsiColor::Cyan.on_default().bold()));
         let mut out = format!("{red}error:{red:#} {}\n", visible_lines(&self.message));
+        if let Some(excerpt) = &self.excerpt {
+            out.push_str(&format!("{excerpt}\n"));
+        }
         if let Some(help) = &self.help {
             out.push_str(&format!("{cyan}help:{cyan:#} {}\n", visible_lines(help)));
         }
@@ -45,5 +76,15 @@ mod tests {
         let failure = Failure::new("no such path: a\u{1b}[2J").help("look again");
         assert_eq!(failure.shown(false), "error: no such path: a\\u{1b}[2J\nhelp: look again\n");
         assert!(failure.shown(true).starts_with("\u{1b}[1m\u{1b}[31merror:\u{1b}[0m no such"));
+    }
+
+    #[test]
+    fn json_is_shown_where_it_is_wrong() {
+        let text = b"\xEF\xBB\xBF{\n\t\"a\": 1,\n}\n";
+        let error = serde_json::from_slice::<serde_json::Value>(&text[3..]).unwrap_err();
+        assert_eq!(
+            Failure::json("a.json", text, "no snapshot", &error).help("make one").shown(false),
+            "error: a.json:3:1: no snapshot: trailing comma\n  3 | }\n    | ^\nhelp: make one\n"
+        );
     }
 }

@@ -207,7 +207,14 @@ fn waiver(text: &str) -> Result<(String, String), String> {
         None => {
             let known: Vec<&str> =
                 gate::ALL.iter().filter(|gate| gate.waivable).map(|gate| gate.id).collect();
-            Err(format!("no gate is called `{id}`; those that can be waived are {}", known.join(", ")))
+            let short: String = id.chars().take(64).collect();
+            match similar::get_close_matches(short.as_str(), &known, 1, 0.6).first() {
+                Some(near) => Err(format!("no gate is called `{id}`; did you mean `{near}`?")),
+                None => Err(format!(
+                    "no gate is called `{id}`; those that can be waived are {}",
+                    known.join(", ")
+                )),
+            }
         }
         Some(gate) if !gate.waivable => Err(format!("`{id}` can't be waived")),
         Some(_) if reason.is_empty() => Err("the reason is empty: say why, the pull request will".to_owned()),
@@ -256,6 +263,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
         no_ignore: args.no_ignore,
         threads: None,
         engine: None,
+        base: None,
     };
     let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
     let line = Line::new(args.quiet);
@@ -301,7 +309,7 @@ fn read_evidence(file: &PathBuf) -> Result<Evidence, Failure> {
     let json = fs::read(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     Evidence::parse(&json).map_err(|error| {
-        Failure::new(format!("{} is no audit: {error}", file.display()))
+        Failure::json(file.display(), &json, "no audit's JSON", &error)
             .help("it is a JSON file: `generated_at`, `states`, `findings`, `unread`, `probes`")
     })
 }

@@ -6,10 +6,12 @@ mod completions;
 mod explain;
 mod fail_on;
 mod failure;
+mod log;
 mod man;
 mod migrate;
 mod names;
 mod output;
+mod past;
 mod policy;
 mod progress;
 mod reach;
@@ -53,6 +55,9 @@ struct Cli {
     /// When to colour the output. NO_COLOR and CLICOLOR_FORCE are respected.
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     color: Colour,
+    /// Say on stderr which files are read, programs run and requests sent; -vv says more. LOCKSHIFT_LOG takes a filter.
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -103,8 +108,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         // clap's own errors, and help and version, which it hands over as errors.
         Err(error) => {
-            // A closed pipe leaves nobody to tell.
-            let _ = error.print();
+            if let Err(failure) = output::said(error.print()) {
+                output::to_stderr(&failure.shown(false));
+                return ExitCode::from(COULD_NOT_RUN);
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
         }
     };
@@ -114,7 +121,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         output::to_stderr(WELCOME);
         return ExitCode::from(COULD_NOT_RUN);
     };
-    let ran = match command {
+    let ran = log::start(cli.verbose).and_then(|()| match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Unlock(args) => unlock::run(&args, terminal),
@@ -124,7 +131,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Explain(args) => explain::run(&args, terminal),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
-    };
+    });
     match ran {
         Ok(outcome) => outcome.into(),
         Err(failure) => {
@@ -141,8 +148,9 @@ fn nonce() -> u64 {
     nanos ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-/// The whole command line as clap knows it: help, completions and the man page come from this one table.
-fn command() -> clap::Command {
+/// The whole command line as clap knows it: help, completions and the man page come from this one table, and the
+/// commands in `docs/` are held against it.
+pub fn command() -> clap::Command {
     Cli::command()
 }
 

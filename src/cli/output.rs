@@ -80,8 +80,12 @@ impl Terminal {
             colour,
             colour_stdout: colour.on(io::stdout().is_terminal(), variable),
             colour_stderr: colour.on(io::stderr().is_terminal(), variable),
-            // An empty table measures the terminal as a full one would.
-            width: comfy_table::Table::new().width(),
+            width: width(
+                io::stdout().is_terminal(),
+                variable("COLUMNS"),
+                // An empty table measures the terminal as a full one would.
+                comfy_table::Table::new().width(),
+            ),
         }
     }
 
@@ -89,6 +93,14 @@ impl Terminal {
     pub fn for_file(self) -> Self {
         Self { colour_stdout: self.colour == Colour::Always, width: None, ..self }
     }
+}
+
+/// The width to lay out for; none where stdout is no terminal: then nothing is cut. COLUMNS wins over what the terminal
+/// says, and one that says nothing (0) is taken to be as wide as terminals used to be.
+fn width(is_terminal: bool, columns: Option<OsString>, measured: Option<u16>) -> Option<u16> {
+    let asked = columns.and_then(|text| text.to_str()?.parse().ok());
+    let wide = |width: &u16| *width > 0;
+    is_terminal.then(|| asked.filter(wide).or(measured.filter(wide)).unwrap_or(80))
 }
 
 /// Writes the result to stdout, or to the file that `--output` names.
@@ -104,17 +116,21 @@ pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failu
 /// [`write`] for a text in parts: a long one need not be put together first.
 pub(super) fn write_parts(parts: &[impl AsRef<[u8]>], file: Option<&Path>) -> Result<(), Failure> {
     let Some(path) = file else {
-        return match write_all(io::stdout().lock(), parts) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::new(format!("could not write the result: {error}")))
-            }
-            // Nobody listens any more (`| head`): the exit code still says what was found.
-            _ => Ok(()),
-        };
+        return said(write_all(io::stdout().lock(), parts));
     };
     no_link("--output", path)?;
     let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
     written.map_err(|error| unwritable("--output", path, &error))
+}
+
+/// What writing to stdout came to. Nobody may listen any more (`| head`): the exit code still says what was found.
+pub(super) fn said(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("could not write the result: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the file that `flag` names.
@@ -191,6 +207,16 @@ mod tests {
         assert!(!on(Colour::Auto, true, &[("TERM", "dumb")]));
         assert!(on(Colour::Auto, true, &[]));
         assert!(!on(Colour::Auto, false, &[]));
+    }
+
+    #[test]
+    fn the_width_is_asked_for_measured_or_usual_and_only_a_terminals() {
+        let of = |columns: &str, measured| width(true, Some(columns.into()), measured);
+        assert_eq!(of("40", Some(120)), Some(40));
+        assert_eq!(of("0", Some(120)), Some(120));
+        assert_eq!(of("wide", None), Some(80));
+        assert_eq!(width(true, None, Some(0)), Some(80));
+        assert_eq!(width(false, Some("40".into()), None), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::output::{self, Terminal};
+use super::past::{PastArgs, name_of, report_time};
 use super::progress::Line;
 use super::{EXIT_CODES, Outcome};
 use crate::config::{Config, Date};
@@ -16,6 +17,7 @@ use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
 use crate::repo::shown::Home;
 use crate::repo::walk::{WalkOptions, walk};
 use crate::report::group::By;
+use crate::report::html::Page;
 use crate::report::table::TableOptions;
 use crate::report::{self, RuleText, ScanReport};
 use crate::rules;
@@ -54,6 +56,8 @@ pub(super) struct Args {
     /// Threads [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+    #[command(flatten)]
+    past: PastArgs,
     /// Configuration file [default: lockshift.toml, here or further up in the repository].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -77,6 +81,8 @@ enum Format {
     Markdown,
     /// One row for each effective backend.
     Csv,
+    /// One page for whoever leads the migration: progress, findings, root modules. Needs nothing else.
+    Html,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -92,6 +98,8 @@ enum GroupBy {
     Mode,
     /// By owner (CODEOWNERS).
     Owner,
+    /// By the AWS account that the table's ARN or the assumed role names.
+    Account,
 }
 
 impl From<GroupBy> for By {
@@ -102,6 +110,7 @@ impl From<GroupBy> for By {
             GroupBy::Table => By::Table,
             GroupBy::Mode => By::Mode,
             GroupBy::Owner => By::Owner,
+            GroupBy::Account => By::Account,
         }
     }
 }
@@ -125,6 +134,9 @@ impl From<Engine> for inventory::Engine {
 
 /// Scans, judges, reports.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
+    if args.past.history.is_some() && !matches!(args.format, Format::Html | Format::Json) {
+        return Err(Failure::new("--history is told as HTML or as JSON").help("add `--format html`"));
+    }
     let config = load_config(args.config.as_deref())?;
     start_threads(args.threads)?;
     let options = ScanOptions {
@@ -133,6 +145,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         no_ignore: args.no_ignore,
         threads: None,
         engine: args.engine.map(Into::into),
+        base: None,
     };
     let line = Line::new(args.quiet);
     let found = scan(&options, &line);
@@ -143,7 +156,8 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
             .help("name the directory that holds them: `lockshift scan PATH`"));
     }
     let findings = rules::check(&inventory, &config, Date::of(SystemTime::now()));
-    let report = ScanReport::new(&inventory, &findings);
+    let history = args.past.look(&options, args.quiet);
+    let report = ScanReport { history: history.as_ref(), ..ScanReport::new(&inventory, &findings) };
     output::write_parts(&render(args, &report, terminal)?, args.output.as_deref())?;
     let outcome = outcome(&report, &args.fail_on);
     // The program ends here: giving back every single text would only cost time.
@@ -187,6 +201,13 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
         Format::Github => report::github::render(report),
         Format::Markdown => report::markdown::render(report, args.by.into()),
         Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
+        Format::Html => report::html::render(&Page {
+            at: report_time(),
+            of: &name_of(&args.paths),
+            scan: Some(report),
+            audit: None,
+            rules: &rule_texts(),
+        }),
     };
     Ok(vec![whole])
 }
@@ -210,6 +231,7 @@ pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", path.display())))?;
+    tracing::info!(file = %path.display(), "read the configuration");
     let mut config =
         Config::parse(&path.display().to_string(), &text).map_err(|error| Failure::new(error.to_string()))?;
     // Its globs are relative to its own directory where that one holds the current directory.
@@ -259,6 +281,7 @@ pub(super) fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> 
         exclude: options.exclude.clone(),
         no_ignore: options.no_ignore,
         threads: options.threads,
+        base: options.base.clone(),
     };
     let ours =
         |name: &str| [".tf", ".tf.json", ".tofu", ".tofu.json", ".hcl"].iter().any(|end| name.ends_with(end));

@@ -2,20 +2,21 @@
 
 use thiserror::Error;
 
+use crate::repo::excerpt::Excerpt;
 use crate::repo::text::Place;
 
 /// Why a configuration could not be used.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file says something that can't be meant.
-    #[error("{place}: {message}\n{}{}", shown(place, line), help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default())]
+    #[error("{place}: {message}\n{excerpt}{}", help.as_ref().map(|help| format!("\n  help: {help}")).unwrap_or_default())]
     Invalid {
         /// Where.
         place: Place,
         /// What is wrong.
         message: String,
-        /// The line, credentials cut out.
-        line: String,
+        /// The line.
+        excerpt: Excerpt,
         /// The way out.
         help: Option<String>,
     },
@@ -28,13 +29,4 @@ pub enum ConfigError {
         #[source]
         cause: std::io::Error,
     },
-}
-
-/// The line with its number, and a mark under the column.
-fn shown(place: &Place, line: &str) -> String {
-    let number = place.line.to_string();
-    let gutter = " ".repeat(number.len());
-    let indent: String =
-        line.chars().take(place.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    format!("  {number} | {line}\n  {gutter} | {indent}^")
 }

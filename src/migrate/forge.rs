@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::git::{GitError, Repository, git, run};
-use super::reinit::word;
+use crate::shell::word;
 
 /// One pull request to open.
 #[derive(Debug, Clone, PartialEq, Eq)]

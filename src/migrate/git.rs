@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use super::diff::name_of;
 use super::options::History;
@@ -91,6 +92,16 @@ impl Repository {
         command
     }
 
+    /// Commits whose parents a shallow clone lacks; none in a whole one.
+    pub(super) fn shallow_boundary(&self) -> Result<BTreeSet<String>, GitError> {
+        let mut command = self.reading();
+        command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
+        let path = run(&mut command, "rev-parse", None)?;
+        let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
+        let text = bounded::read_text(Path::new(&path), MAX_SHALLOW).unwrap_or_default();
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+
     /// Branches, local and remote, with commits that this one lacks. Empty where git can't tell.
     pub fn unmerged_branches(&self) -> Vec<String> {
         let mut command = self.reading();
@@ -135,12 +146,39 @@ pub(super) fn run(command: &mut Command, name: &str, stdin: Option<&[u8]>) -> Re
 pub(super) fn output_of(command: &mut Command, stdin: Option<&[u8]>) -> std::io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    let mut child = command.spawn()?;
-    if let (Some(bytes), Some(mut pipe)) = (stdin, child.stdin.take()) {
-        // A program that stops reading says why by itself.
-        let _ = pipe.write_all(bytes);
+    let began = Instant::now();
+    let ran = command.spawn().and_then(|mut child| {
+        if let (Some(bytes), Some(mut pipe)) = (stdin, child.stdin.take()) {
+            // A program that stops reading says why by itself.
+            let _ = pipe.write_all(bytes);
+        }
+        child.wait_with_output()
+    });
+    let ended = |output: &Output| output.status.to_string();
+    tracing::info!(
+        command = in_short(command),
+        ended = ran.as_ref().map_or_else(ToString::to_string, ended),
+        milliseconds = began.elapsed().as_millis(),
+        "ran a program"
+    );
+    ran
+}
+
+/// A command as a log shows it: without the settings that all of ours have (`-c`), long words (a pull request's text)
+/// cut.
+fn in_short(command: &Command) -> String {
+    let mut words = Vec::new();
+    let mut all = std::iter::once(command.get_program()).chain(command.get_args());
+    while let Some(word) = all.next() {
+        if word == "-c" {
+            all.next();
+            continue;
+        }
+        let word = word.to_string_lossy();
+        let kept: String = word.chars().take(80).collect();
+        words.push(if kept.len() < word.len() { format!("{kept}…") } else { kept });
     }
-    child.wait_with_output()
+    words.join(" ")
 }
 
 /// Since when `use_lockfile` stands in each of these files (as shown, with the path to open it by) on the branch that
@@ -180,7 +218,7 @@ fn of_repository(
     repository: &Repository,
     names: &BTreeMap<&str, PathBuf>,
 ) -> Result<BTreeMap<String, History>, GitError> {
-    let boundary = shallow_boundary(repository)?;
+    let boundary = repository.shallow_boundary()?;
     let standing = standing_at_head(repository)?;
     let changes = changes(repository)?;
     let mut followed = 0;
@@ -212,16 +250,6 @@ fn judged(commit: &str, time: i64, boundary: &BTreeSet<String>) -> History {
     } else {
         History::Since(time)
     }
-}
-
-/// Commits whose parents a shallow clone lacks; none in a whole one.
-fn shallow_boundary(repository: &Repository) -> Result<BTreeSet<String>, GitError> {
-    let mut command = repository.reading();
-    command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
-    let path = run(&mut command, "rev-parse", None)?;
-    let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
-    let text = bounded::read_text(Path::new(&path), MAX_SHALLOW).unwrap_or_default();
-    Ok(text.lines().map(str::to_owned).collect())
 }
 
 /// Files of the branch's last commit that hold the setting.

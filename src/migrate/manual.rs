@@ -11,6 +11,7 @@ use super::want::{names_table, own_mode};
 use crate::repo::facts::Tool;
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode};
 use crate::repo::source::{SourceKind, Syntax};
+use crate::shell::word;
 
 /// The changes of one source, for people.
 pub fn step(
@@ -119,7 +120,7 @@ pub fn digests(
 fn delete_digest(backend: &EffectiveBackend, table: &str) -> String {
     let known =
         |value: &'_ Knowable<String>, or: &str| value.known().cloned().unwrap_or_else(|| or.to_owned());
-    let region = backend.region.known().map(|region| format!(" --region {}", quoted(region)));
+    let region = backend.region.known().map(|region| format!(" --region {}", word(region)));
     let state = format!("{}/{}", known(&backend.bucket, "BUCKET"), known(&backend.key, "KEY"));
     delete_item(&state, &region.unwrap_or_default(), table)
 }
@@ -127,15 +128,5 @@ fn delete_digest(backend: &EffectiveBackend, table: &str) -> String {
 /// The command that deletes one digest.
 fn delete_item(state: &str, region: &str, table: &str) -> String {
     let item = serde_json::json!({ "LockID": { "S": format!("{state}-md5") } }).to_string();
-    format!("aws dynamodb delete-item --table-name {}{region} --key {}", quoted(table), quoted(&item))
-}
-
-/// A word for a POSIX shell.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    format!("aws dynamodb delete-item --table-name {}{region} --key {}", word(table), word(&item))
 }

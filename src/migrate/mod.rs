@@ -2,7 +2,8 @@
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
 //! ([`change`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
-//! [`mod@write`] alone, git by [`git`] and [`commit`], other programs by [`forge`].
+//! [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`], other
+//! programs by [`forge`].
 
 pub mod align;
 pub mod change;
@@ -22,6 +23,8 @@ mod item;
 mod judge;
 mod manual;
 pub mod options;
+pub mod past;
+mod past_tree;
 pub mod phase;
 pub mod plan;
 pub mod planner;

@@ -5,16 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::repo::facts::Tool;
 use crate::repo::inventory::{EffectiveBackend, Engine, Inventory, RootKind, RootModule};
-
-/// One word of a POSIX shell, quoted where it needs to be.
-pub fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    // A leading `~` or `=` means something to some shells.
-    if !text.is_empty() && text.chars().all(plain) && !text.starts_with('=') {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
+use crate::shell::word;
 
 /// The commands for these root modules, from where the paths are told. `after` is the inventory as it will be: the
 /// flags that scripts give may have changed, too.
@@ -96,22 +87,6 @@ pub fn script(after: &Inventory, roots: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_only_words() {
-        for (text, quoted) in [
-            ("envs/prod", "envs/prod"),
-            ("", "''"),
-            ("a b", "'a b'"),
-            ("$(x)", "'$(x)'"),
-            ("it's", "'it'\\''s'"),
-            ("~x", "'~x'"),
-            ("a\nb", "'a\nb'"),
-            ("key=v;rm", "'key=v;rm'"),
-        ] {
-            assert_eq!(word(text), quoted);
-        }
-    }
 
     #[test]
     fn files_are_told_from_the_root_module() {

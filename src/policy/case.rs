@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
@@ -13,7 +15,7 @@ use super::evaluate::{Layer, Policies, decide};
 use super::json::Json;
 use super::missing::Missing;
 use super::principal::{Principal, is_account};
-use super::request::{Request, is_action, is_resource};
+use super::request::{Request, crosses_partitions, is_action, is_resource};
 
 /// A request and the policies that meet it.
 #[derive(Debug, Clone)]
@@ -64,7 +66,8 @@ impl fmt::Display for CaseError {
 
 impl std::error::Error for CaseError {}
 
-/// Reads many cases: a JSON array, or one JSON object a line (empty lines are skipped).
+/// Reads many cases: a JSON array, or one JSON object a line (empty lines are skipped). One case alone may have several
+/// lines.
 ///
 /// # Errors
 ///
@@ -82,6 +85,10 @@ pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
         }
         let cases = values.iter().enumerate();
         return cases.map(|(n, value)| Case::read(value).map_err(|error| error.at(n + 1, None))).collect();
+    }
+    // One case, written over several lines.
+    if let Ok(value @ Json::Object(_)) = serde_json::from_str(text) {
+        return Ok(vec![Case::read(&value).map_err(|error| error.at(1, None))?]);
     }
     let mut cases = Vec::new();
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -188,6 +195,12 @@ pub fn answer(id: Option<&str>, decision: &Decision) -> String {
     serde_json::to_string(&Answer::new(id, decision)).unwrap_or_default()
 }
 
+/// The JSON Schema of one [`answer`]; committed as `docs/schema/policy-decide.schema.json`.
+#[must_use]
+pub fn answer_schema() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Answer<'_>>()
+}
+
 /// No policy at all is no limit.
 fn some(policies: &[Compiled]) -> Layer<'_> {
     if policies.is_empty() { Layer::Absent } else { Layer::of(policies) }
@@ -197,6 +210,8 @@ fn some(policies: &[Compiled]) -> Layer<'_> {
 #[derive(Default)]
 struct Fields {
     principal: Option<Principal>,
+    /// As written.
+    principal_text: String,
     action: Option<String>,
     resource: Option<String>,
     account: Option<String>,
@@ -224,6 +239,7 @@ impl Fields {
                 "expect" => self.expect = value.as_text().map(str::to_owned),
                 "principal" => {
                     let text = text(name, value)?;
+                    text.clone_into(&mut self.principal_text);
                     self.principal =
                         Some(Principal::parse(text).map_err(|error| format!("`{name}`: {error}"))?);
                 }
@@ -279,6 +295,9 @@ impl Fields {
         let principal = self.principal.ok_or_else(|| lacks("principal"))?;
         let action = self.action.ok_or_else(|| lacks("action"))?;
         let resource = self.resource.ok_or_else(|| lacks("resource"))?;
+        if let Some(why) = crosses_partitions(&self.principal_text, &resource) {
+            return Err(why);
+        }
         let mut request = Request::new(principal, &action, &resource, self.context);
         if let Some(account) = &self.account {
             request = request.owned_by(account);
@@ -350,27 +369,39 @@ fn levels(name: &str, value: &Json) -> Result<Vec<Vec<Compiled>>, String> {
     }
 }
 
-/// The answer's JSON.
-#[derive(Serialize)]
+/// One line of `lockshift policy decide`: what is decided about one request.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "lockshift policy decide")]
 struct Answer<'d> {
+    /// The case's.
     id: Option<&'d str>,
+    /// `Allowed`, `ExplicitlyDenied`, `ImplicitlyDenied` or `Unknown`.
     decision: &'static str,
     /// Condition keys, or reasons in words.
     missing: Vec<String>,
+    /// The statements that decided.
     statements: Vec<AnswerStatement<'d>>,
     /// Where an Allow is missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     withheld: Vec<&'static str>,
 }
 
-#[derive(Serialize)]
+/// A statement that decided. Numbers count from 0.
+#[derive(Serialize, JsonSchema)]
 struct AnswerStatement<'d> {
+    /// The place: `identity`, `resource`, `boundary`, `session`, `scp`, `rcp`, `endpoint`.
     policy: &'static str,
+    /// The organization's level.
     level: usize,
+    /// The policy at that place.
     number: usize,
+    /// The statement of that policy.
     index: usize,
+    /// Its `Sid`.
     sid: Option<&'d str>,
+    /// `Allow`, `Deny`, or `?` where it is not understood.
     effect: &'static str,
+    /// What it depends on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
 }

@@ -85,13 +85,20 @@ impl Compiled {
         }
     }
 
-    /// Reads the JSON text of one policy, or of a list of policies.
+    /// Reads the JSON text of one policy, or of a list of policies, or what `aws s3api get-bucket-policy` prints: a policy
+    /// as a text inside.
     ///
     /// # Errors
     ///
     /// As [`Compiled::new`], for any of them.
     pub fn list(text: &str) -> Result<Vec<Compiled>, PolicyError> {
         let json = json(text)?;
+        if let Json::Object(members) = &json
+            && let [(name, Json::Text(inside))] = members.as_slice()
+            && name == "Policy"
+        {
+            return Compiled::list(inside);
+        }
         let policy = |value: &Json| match value {
             Json::Object(members) => Ok(Compiled::of(members)),
             _ => Err(no_object()),

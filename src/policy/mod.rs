@@ -50,12 +50,12 @@ mod template;
 mod tri;
 mod values;
 
-pub use case::{Case, CaseError, answer, read_cases};
+pub use case::{Case, CaseError, answer, answer_schema, read_cases};
 pub use context::{Context, Entry};
 pub use decision::{Deciding, Decision, Effect, PolicyKind, Verdict};
 pub use document::{Compiled, PolicyError};
 pub use evaluate::{Layer, Policies, decide};
 pub use missing::Missing;
 pub use principal::{Principal, PrincipalError, is_account};
-pub use request::{Request, is_action, is_resource};
+pub use request::{Request, crosses_partitions, is_action, is_resource};
 pub use tri::Tri;

@@ -28,6 +28,16 @@ pub struct Request {
     pub(super) context: Context,
 }
 
+/// What is wrong where a principal and a resource are of different partitions: no request crosses them. Both are ARNs;
+/// what is none crosses nothing.
+#[must_use]
+pub fn crosses_partitions(principal: &str, resource: &str) -> Option<String> {
+    let ([_, of, ..], [_, other, ..]) = (arn_parts(principal)?, arn_parts(resource)?);
+    (of != other).then(|| {
+        format!("the principal is of partition `{of}` and the resource of `{other}`: no request crosses partitions")
+    })
+}
+
 impl Request {
     /// A request. `action` is `service:Name`; `resource` an ARN, or `*` for actions without one. A session's role is
     /// taken from `aws:PrincipalArn`, where the context has it.

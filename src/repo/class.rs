@@ -1,8 +1,7 @@
 //! What a file could hold, by its name alone, and the byte strings without which it holds nothing for us. This
 //! is what keeps a scan as cheap as walking and reading: nothing is parsed before a needle is found.
 
-use aho_corasick::packed::{Config, Searcher};
-
+use super::needles::Needles;
 use super::root_module::{is_json_file, is_module_file};
 
 /// What a file could hold.
@@ -99,11 +98,8 @@ impl FileClass {
 /// Most directories that constrain their versions have no backend: by itself this matters only beside one.
 const REQUIRED_VERSION: &[u8] = b"required_version";
 
-/// What is looked for in a module file, too, once it is read: what is not worth a reading by itself.
-const ONCE_READ: &[&[u8]] = &[b"DynamoDB", b"force-unlock", b"-lock="];
-
 /// What must be among the bytes of a module file for it to matter.
-const MODULE_NEEDLES: &[&[u8]] = &[
+static MODULE: Needles = Needles::new(&[
     b"backend",
     b"cloud",
     b"state_store",
@@ -116,10 +112,28 @@ const MODULE_NEEDLES: &[&[u8]] = &[
     b"lockshift:",
     b"LockID",
     b"lock=false",
-];
+]);
+
+/// The same without version constraints, and what is looked for once a file is read: not worth a reading by itself.
+static BESIDES_CONSTRAINTS: Needles = Needles::new(&[
+    b"backend",
+    b"cloud",
+    b"state_store",
+    b"terraform_remote_state",
+    b"dynamodb",
+    b"tfstate",
+    b"\"./",
+    b"\"../",
+    b"lockshift:",
+    b"LockID",
+    b"lock=false",
+    b"DynamoDB",
+    b"force-unlock",
+    b"-lock=",
+]);
 
 /// What must be among the bytes of any other file.
-const OTHER_NEEDLES: &[&[u8]] = &[
+static OTHER: Needles = Needles::new(&[
     b"backend",
     b"dynamodb",
     b"use_lockfile",
@@ -136,7 +150,7 @@ const OTHER_NEEDLES: &[&[u8]] = &[
     b"lock=false",
     b"S3Backend",
     b"RemoteStateS3",
-];
+]);
 
 /// How much the bytes of a file promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,77 +163,24 @@ pub enum Promise {
     Facts,
 }
 
-/// Finds whether any needle is among the bytes, by SIMD where the machine has it.
-pub struct Prefilter {
-    module: Needles,
-    besides_constraints: Needles,
-    other: Needles,
-}
-
-impl Default for Prefilter {
-    fn default() -> Self {
-        let besides = MODULE_NEEDLES.iter().filter(|needle| **needle != REQUIRED_VERSION).chain(ONCE_READ);
-        Self {
-            module: Needles::new(MODULE_NEEDLES.to_vec()),
-            besides_constraints: Needles::new(besides.copied().collect()),
-            other: Needles::new(OTHER_NEEDLES.to_vec()),
+/// Whether bytes of a file of this class are worth reading closer. Small files that are all settings are.
+pub fn promise(class: FileClass, bytes: &[u8]) -> Promise {
+    let facts = match class {
+        FileClass::Skip => false,
+        FileClass::Hcl | FileClass::Terramate | FileClass::Pin => true,
+        FileClass::Flat => bytes.len() < 64 * 1024 || OTHER.any_in(bytes),
+        FileClass::Module => {
+            return match MODULE.first_in(bytes) {
+                None => Promise::Nothing,
+                Some(REQUIRED_VERSION) if !BESIDES_CONSTRAINTS.any_in(bytes) => Promise::Constraints,
+                Some(_) => Promise::Facts,
+            };
         }
-    }
-}
-
-impl Prefilter {
-    /// Whether bytes of a file of this class are worth reading closer. Small files that are all settings are.
-    pub fn promise(&self, class: FileClass, bytes: &[u8]) -> Promise {
-        let facts = match class {
-            FileClass::Skip => false,
-            FileClass::Hcl | FileClass::Terramate | FileClass::Pin => true,
-            FileClass::Flat => bytes.len() < 64 * 1024 || self.other.first_in(bytes).is_some(),
-            FileClass::Module => return self.module_promise(bytes),
-            // A key in JSON may be written with escapes.
-            FileClass::ModuleJson => {
-                self.module.first_in(bytes).is_some() || memchr::memmem::find(bytes, b"\\u").is_some()
-            }
-            FileClass::Json | FileClass::Yaml | FileClass::Template | FileClass::Other => {
-                self.other.first_in(bytes).is_some()
-            }
-        };
-        if facts { Promise::Facts } else { Promise::Nothing }
-    }
-
-    fn module_promise(&self, bytes: &[u8]) -> Promise {
-        match self.module.first_in(bytes) {
-            None => Promise::Nothing,
-            Some(REQUIRED_VERSION) if self.besides_constraints.first_in(bytes).is_none() => {
-                Promise::Constraints
-            }
-            Some(_) => Promise::Facts,
-        }
-    }
-}
-
-/// Byte strings to look for together.
-struct Needles {
-    needles: Vec<&'static [u8]>,
-    /// Absent on a machine without SIMD: the answer is the same, later.
-    searcher: Option<Searcher>,
-}
-
-impl Needles {
-    fn new(needles: Vec<&'static [u8]>) -> Self {
-        let searcher = Config::new().builder().extend(&needles).build();
-        Self { needles, searcher }
-    }
-
-    /// The needle that stands first among the bytes; any of them where there is no SIMD.
-    fn first_in(&self, bytes: &[u8]) -> Option<&'static [u8]> {
-        match &self.searcher {
-            Some(searcher) => {
-                let found = searcher.find(bytes)?;
-                self.needles.get(found.pattern().as_usize()).copied()
-            }
-            None => self.needles.iter().find(|needle| memchr::memmem::find(bytes, needle).is_some()).copied(),
-        }
-    }
+        // A key in JSON may be written with escapes.
+        FileClass::ModuleJson => MODULE.any_in(bytes) || memchr::memmem::find(bytes, b"\\u").is_some(),
+        FileClass::Json | FileClass::Yaml | FileClass::Template | FileClass::Other => OTHER.any_in(bytes),
+    };
+    if facts { Promise::Facts } else { Promise::Nothing }
 }
 
 #[cfg(test)]
@@ -265,8 +226,7 @@ mod tests {
 
     #[test]
     fn the_prefilter_passes_what_matters_and_little_else() {
-        let filter = Prefilter::default();
-        let matters = |class, bytes: &[u8]| filter.promise(class, bytes) == Promise::Facts;
+        let matters = |class, bytes: &[u8]| promise(class, bytes) == Promise::Facts;
         assert!(matters(FileClass::Module, b"terraform {\n  backend \"s3\" {}\n}\n"));
         assert!(!matters(FileClass::Module, b"resource \"aws_instance\" \"x\" {\n}\n"));
         assert!(matters(FileClass::ModuleJson, br#"{"terraform":{"\u0062ackend":{}}}"#));
@@ -277,15 +237,13 @@ mod tests {
 
     #[test]
     fn version_constraints_promise_little_where_they_stand_alone() {
-        let filter = Prefilter::default();
         let constraint = "terraform {\n  required_version = \">= 1.10\"\n}\n";
-        let promise =
-            |more: &str| filter.promise(FileClass::Module, format!("{constraint}{more}").as_bytes());
-        assert_eq!(promise("locals {\n  a = 1\n}\n"), Promise::Constraints);
-        assert_eq!(promise("module \"x\" {\n  source = \"../x\"\n}\n"), Promise::Facts);
-        assert_eq!(promise("# \"dynamodb:PutItem\""), Promise::Facts);
-        assert_eq!(promise("# \"DynamoDB:PutItem\""), Promise::Facts);
-        assert_eq!(promise("# terraform plan -lock=0"), Promise::Facts);
-        assert_eq!(filter.promise(FileClass::ModuleJson, constraint.as_bytes()), Promise::Facts);
+        let with = |more: &str| promise(FileClass::Module, format!("{constraint}{more}").as_bytes());
+        assert_eq!(with("locals {\n  a = 1\n}\n"), Promise::Constraints);
+        assert_eq!(with("module \"x\" {\n  source = \"../x\"\n}\n"), Promise::Facts);
+        assert_eq!(with("# \"dynamodb:PutItem\""), Promise::Facts);
+        assert_eq!(with("# \"DynamoDB:PutItem\""), Promise::Facts);
+        assert_eq!(with("# terraform plan -lock=0"), Promise::Facts);
+        assert_eq!(promise(FileClass::ModuleJson, constraint.as_bytes()), Promise::Facts);
     }
 }

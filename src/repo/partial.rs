@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
 use super::facts::{Call, dir_of};
 use super::habits::{habits, shared_var_files};
 use super::inventory::{Habit, SharedVarFile};
@@ -85,10 +87,12 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -
     for call in calls {
         by_file.entry(call.place.file.as_str()).or_default().push(call);
     }
-    let mut wandering = Vec::new();
-    for (file, calls) in &by_file {
-        wandering.extend(work.script(file, calls));
-    }
+    // Scripts know nothing of each other; what they come to is put together in their order.
+    let scripts: Vec<(&str, &[&Call])> =
+        by_file.iter().map(|(file, calls)| (*file, calls.as_slice())).collect();
+    let read: Vec<Scripted<'_>> =
+        scripts.par_iter().with_min_len(16).map(|(file, calls)| work.script(file, calls)).collect();
+    let wandering: Vec<&Call> = read.into_iter().flat_map(|script| work.take(script)).collect();
     work.named();
     work.shaped();
     work.wander(&wandering);
@@ -98,6 +102,19 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -
     result.shared_var_files = shared_var_files(&by_file, &files);
     result.habits = habits(calls);
     result
+}
+
+/// What the calls of one script come to.
+#[derive(Default)]
+struct Scripted<'c> {
+    /// Choices by root module.
+    choices: BTreeMap<usize, Vec<Choice>>,
+    /// Flags of calls whose command can't be told, by root module.
+    loose: BTreeMap<usize, Vec<usize>>,
+    /// Calls whose directory can't be told.
+    wandering: Vec<&'c Call>,
+    /// Flags that configure nothing, with the reason.
+    blamed: Vec<(usize, String)>,
 }
 
 struct Work<'a> {
@@ -158,11 +175,12 @@ impl<'a> Work<'a> {
         self.roots.get(root).is_some_and(|root| root.has_bucket && root.has_key)
     }
 
-    /// All calls of one script; those whose directory can't be told come back.
-    fn script<'c>(&mut self, file: &str, calls: &[&'c Call]) -> Vec<&'c Call> {
-        let mut wandering = Vec::new();
-        let mut made: BTreeMap<usize, Vec<Choice>> = BTreeMap::new();
-        let mut loose: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    /// All calls of one script.
+    fn script<'c>(&self, file: &str, calls: &[&'c Call]) -> Scripted<'c> {
+        let mut found = Scripted::default();
+        let mut blame = |call: &Call, why: &str| {
+            found.blamed.extend(self.flags_of(call).into_iter().map(|flag| (flag, why.to_owned())));
+        };
         for call in calls {
             let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
             if !configures && call.subcommand != "init" {
@@ -171,23 +189,23 @@ impl<'a> Work<'a> {
             let targets = match self.targets(file, call) {
                 Targets::Roots(targets) => targets,
                 Targets::Unknown if is_test(file) => {
-                    self.blame(call, "it stands in a test, and no root module is named there");
+                    blame(call, "it stands in a test, and no root module is named there");
                     continue;
                 }
                 Targets::Unknown => {
                     if configures {
-                        wandering.push(*call);
+                        found.wandering.push(*call);
                     }
                     continue;
                 }
                 Targets::None(why) => {
-                    self.blame(call, &why);
+                    blame(call, &why);
                     continue;
                 }
             };
             if call.config_files.is_empty() && call.subcommand != "init" {
                 for (root, _) in targets {
-                    loose.entry(root).or_default().extend(self.flags_of(call));
+                    found.loose.entry(root).or_default().extend(self.flags_of(call));
                 }
                 continue;
             }
@@ -198,24 +216,34 @@ impl<'a> Work<'a> {
             // `-chdir=apps/$app -backend-config=dev.tfbackend`: it runs in those that have the file.
             let literal =
                 call.config_files.iter().all(|(written, _)| !written.contains(['$', '{', '%', '<']));
-            let found = |choices: &Vec<Choice>| choices.iter().any(|choice| choice.missing.is_empty());
-            if literal && here.iter().any(|(_, choices)| found(choices)) {
-                here.retain(|(_, choices)| found(choices));
+            let is_there = |choices: &Vec<Choice>| choices.iter().any(|choice| choice.missing.is_empty());
+            if literal && here.iter().any(|(_, choices)| is_there(choices)) {
+                here.retain(|(_, choices)| is_there(choices));
             }
             for (root, choices) in here {
-                made.entry(root).or_default().extend(choices);
+                found.choices.entry(root).or_default().extend(choices);
             }
         }
-        for (root, mut choices) in made {
-            for flag in loose.remove(&root).unwrap_or_default() {
+        for (root, choices) in &mut found.choices {
+            for flag in found.loose.remove(root).unwrap_or_default() {
                 choices.iter_mut().for_each(|choice| choice.sources.push(flag));
             }
+        }
+        found
+    }
+
+    /// Takes what one script comes to; calls whose directory can't be told come back.
+    fn take<'c>(&mut self, script: Scripted<'c>) -> Vec<&'c Call> {
+        for (flag, why) in script.blamed {
+            self.why.entry(flag).or_insert(why);
+        }
+        for (root, choices) in script.choices {
             self.add(root, choices);
         }
-        for (root, flags) in loose {
+        for (root, flags) in script.loose {
             self.loose.entry(root).or_default().extend(flags);
         }
-        wandering
+        script.wandering
     }
 
     fn add(&mut self, root: usize, choices: Vec<Choice>) {
@@ -488,6 +516,26 @@ impl<'a> Work<'a> {
         *choices = joined;
     }
 
+    /// A root module's choices: named, sorted, each once, at least one.
+    fn settle(&self, root: RootInput<'_>, mut choices: Vec<Choice>) -> Vec<Choice> {
+        for choice in &mut choices {
+            choice.label =
+                choice.sources.iter().filter_map(|source| self.sources.get(*source)).map(label).collect();
+        }
+        // A plain `init` says nothing about a root module that can't run without more.
+        let says_something = |choice: &Choice| !choice.sources.is_empty() || !choice.missing.is_empty();
+        if !(root.has_bucket && root.has_key) && choices.iter().any(says_something) {
+            choices.retain(says_something);
+        }
+        choices.sort_by(|a, b| (&a.label, &a.sources, &a.missing).cmp(&(&b.label, &b.sources, &b.missing)));
+        choices.dedup();
+        self.join_same_words(&mut choices);
+        if choices.is_empty() {
+            choices.push(Choice::default());
+        }
+        choices
+    }
+
     fn finish(mut self) -> Attribution {
         for (root, flags) in std::mem::take(&mut self.loose) {
             self.used.extend(&flags);
@@ -498,27 +546,19 @@ impl<'a> Work<'a> {
             choices.iter_mut().for_each(|choice| choice.sources.extend(&flags));
         }
         let mut result = Attribution::default();
-        for (at, root) in self.roots.iter().enumerate() {
-            let mut choices = self.choices.remove(&at).unwrap_or_default();
-            for choice in &mut choices {
-                choice.label =
-                    choice.sources.iter().filter_map(|source| self.sources.get(*source)).map(label).collect();
-            }
-            // A plain `init` says nothing about a root module that can't run without more.
-            if !(root.has_bucket && root.has_key)
-                && choices.iter().any(|choice| !choice.sources.is_empty() || !choice.missing.is_empty())
-            {
-                choices.retain(|choice| !choice.sources.is_empty() || !choice.missing.is_empty());
-            }
-            choices
-                .sort_by(|a, b| (&a.label, &a.sources, &a.missing).cmp(&(&b.label, &b.sources, &b.missing)));
-            choices.dedup();
-            self.join_same_words(&mut choices);
-            if choices.is_empty() {
-                choices.push(Choice::default());
-            }
-            result.choices.insert(root.path.to_owned(), choices);
-        }
+        let mut taken = std::mem::take(&mut self.choices);
+        let taken: Vec<(RootInput<'_>, Vec<Choice>)> = self
+            .roots
+            .iter()
+            .enumerate()
+            .map(|(at, root)| (*root, taken.remove(&at).unwrap_or_default()))
+            .collect();
+        let settled: Vec<(String, Vec<Choice>)> = taken
+            .into_par_iter()
+            .with_min_len(64)
+            .map(|(root, choices)| (root.path.to_owned(), self.settle(root, choices)))
+            .collect();
+        result.choices = settled.into_iter().collect();
         for (at, source) in self.sources.iter().enumerate() {
             let ours = matches!(source.kind, SourceKind::BackendConfigFile | SourceKind::BackendConfigFlag);
             if ours && !self.used.contains(&at) {

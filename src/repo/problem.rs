@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::text::Place;
+use super::excerpt::Excerpt;
+use super::text::{Place, Position, Text};
 
 /// What went wrong. Each has a page (`lockshift explain ID`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -65,4 +66,17 @@ pub struct Problem {
     pub place: Place,
     /// Why, and what to do next.
     pub message: String,
+    /// The line, where a part of a text is the problem. Not part of the JSON form: it has the place.
+    #[serde(skip)]
+    pub excerpt: Option<Excerpt>,
+}
+
+impl Problem {
+    /// Takes the line from the file's text; of one that is encrypted or was not read there is none to show.
+    pub fn show_line(&mut self, text: Text<'_>) {
+        if self.kind == ProblemKind::ParseError {
+            let at = Position { line: self.place.line, column: self.place.column };
+            self.excerpt = Some(Excerpt::of(text, text.offset(at)));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::class::FileClass;
 use super::facts::{FileFacts, InlineIgnore};
+use super::needles::Needles;
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::{Editability, Source, SourceKind};
@@ -12,7 +13,10 @@ use super::text::{Place, Span, Text};
 const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
 
 /// Words that make an unreadable flat or YAML file worth a problem.
-const LOCK_WORDS: &[&[u8]] = &[b"dynamodb_table", b"use_lockfile", b"lock_table"];
+static LOCK_WORDS: Needles = Needles::new(&[b"dynamodb_table", b"use_lockfile", b"lock_table"]);
+
+/// Words without which a file holds no table, and no grant on one.
+static AWS_WORDS: Needles = Needles::new(&[b"dynamodb", b"DynamoDB", b"LockID", b"tfstate"]);
 
 /// Reads one file. `None` when it holds nothing that matters.
 pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts> {
@@ -42,8 +46,11 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
             // Kept even when it says nothing: another file may include it, and must find it read.
             let is_config_file = read.is_empty();
             facts.terragrunt = Some(Box::new(read));
-            facts.problems =
-                if name.starts_with("terragrunt") || mentions_lock(bytes) { problems } else { Vec::new() };
+            facts.problems = if name.starts_with("terragrunt") || LOCK_WORDS.any_in(bytes) {
+                problems
+            } else {
+                Vec::new()
+            };
             if is_config_file {
                 read_flat(path, text, &mut facts);
             }
@@ -84,6 +91,9 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         FileClass::Skip => return None,
     }
     facts.ignores = inline_ignores(path, text);
+    for problem in &mut facts.problems {
+        problem.show_line(text);
+    }
     (facts != FileFacts::default()).then_some(facts)
 }
 
@@ -97,12 +107,9 @@ fn locked(path: &str) -> FileFacts {
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: "the file is locked by git-crypt; unlock it and scan again, what it sets is not known"
             .to_owned(),
+        excerpt: None,
     };
     FileFacts { problems: vec![problem], ..FileFacts::default() }
-}
-
-fn mentions_lock(bytes: &[u8]) -> bool {
-    LOCK_WORDS.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
 }
 
 /// A file that could be given to `-backend-config`. One that can't be read is a problem only when its name or a
@@ -124,7 +131,7 @@ fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
         facts.sources.push(source);
     }
     let by_name = path.ends_with(".tfbackend") || path.ends_with(".backend");
-    if facts.terragrunt.is_none() && (by_name || mentions_lock(text.bytes())) {
+    if facts.terragrunt.is_none() && (by_name || LOCK_WORDS.any_in(text.bytes())) {
         facts.problems.extend(problems);
     }
 }
@@ -139,8 +146,7 @@ fn read_script(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 
 fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
     // Reading every resource of a module costs more than the rest: only files that name one of these have any.
-    let has = |word: &str| memchr::memmem::find(text.bytes(), word.as_bytes()).is_some();
-    if !(has("dynamodb") || has("DynamoDB") || has("LockID") || has("tfstate")) {
+    if !AWS_WORDS.any_in(text.bytes()) {
         return;
     }
     facts.tables = aws::read_tables(path, text);

@@ -120,6 +120,7 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
             kind: ProblemKind::BackendAndCloud,
             place: block.source.place.clone(),
             message: format!("a backend and a `{keyword}` block exclude each other: remove one of them"),
+            excerpt: None,
         });
     }
     let mut required_override: Vec<(Place, Setting)> = Vec::new();
@@ -185,6 +186,7 @@ fn duplicate(first: &BackendBlock, second: &BackendBlock, why: &str) -> Problem 
         kind: ProblemKind::DuplicateBackend,
         place: second.source.place.clone(),
         message: format!("{why}: the first one is at {}; remove one of them", first.source.place),
+        excerpt: None,
     }
 }
 
@@ -304,6 +306,7 @@ pub fn invalid_value(source: &Source, setting: &Setting, scope: &Scope) -> Optio
         kind: ProblemKind::InvalidValue,
         place: Place::new(source.place.file.clone(), setting.at),
         message: format!("use_lockfile = {shown}: `init` stops here; write `true` or `false`"),
+        excerpt: None,
     })
 }
 

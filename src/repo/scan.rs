@@ -11,7 +11,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 
 use super::bounded;
 use super::buffer::Buffer;
-use super::class::{FileClass, Prefilter, Promise, class_in, class_of};
+use super::class::{FileClass, Promise, class_in, class_of, promise};
 use super::facts::{Call, FileFacts, FileId, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
@@ -24,7 +24,7 @@ use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
-use super::text::{Place, Text};
+use super::text::{Place, Span, Text};
 use super::walk::{self, Candidate, Found, WalkOptions};
 
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
@@ -45,6 +45,23 @@ pub struct ScanOptions {
     pub threads: Option<usize>,
     /// Only what this program sees.
     pub engine: Option<Engine>,
+    /// Where relative paths begin; absent means the current directory. Paths are shown as given either way, so a copy
+    /// of a repository reads like the repository itself.
+    pub base: Option<PathBuf>,
+}
+
+impl ScanOptions {
+    /// Where to walk.
+    pub(super) fn walk(&self) -> WalkOptions {
+        let here = || vec![PathBuf::from(".")];
+        WalkOptions {
+            paths: if self.paths.is_empty() { here() } else { self.paths.clone() },
+            exclude: self.exclude.clone(),
+            no_ignore: self.no_ignore,
+            threads: self.threads,
+            base: self.base.clone(),
+        }
+    }
 }
 
 /// Everything that was read, not yet merged. Merging is pure, so what the repository would come to after an edit is
@@ -127,24 +144,19 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
 /// # Errors
 /// As [`scan`].
 pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
-    let paths = if options.paths.is_empty() { vec![PathBuf::from(".")] } else { options.paths.clone() };
-    let walk_options = WalkOptions {
-        paths: paths.clone(),
-        exclude: options.exclude.clone(),
-        no_ignore: options.no_ignore,
-        threads: options.threads,
-    };
-    let filter = Prefilter::default();
-    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, &filter, found);
+    let walk_options = options.walk();
+    let paths = walk_options.paths.clone();
+    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
+    tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     show_link_targets(&mut walked.kept);
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
-        repo_prefix: repo_prefix(&paths),
-        owners: read_owners(&paths),
+        repo_prefix: repo_prefix(&paths, options.base.as_deref()),
+        owners: read_owners(&paths, options.base.as_deref()),
         files: walked.kept,
         dir_links: walked.dir_links,
         problems: walked.problems,
@@ -171,12 +183,17 @@ fn module_dirs(kept: &[(FileId, FileFacts)]) -> BTreeSet<String> {
         .collect()
 }
 
+/// Where relative paths begin.
+fn here(base: Option<&Path>) -> io::Result<PathBuf> {
+    base.map_or_else(std::env::current_dir, |base| Ok(base.to_owned()))
+}
+
 /// Where paths that are shown relative to the current directory begin, seen from the repository's root.
-fn repo_prefix(paths: &[PathBuf]) -> Option<String> {
+fn repo_prefix(paths: &[PathBuf], base: Option<&Path>) -> Option<String> {
     if paths.iter().any(|path| path.is_absolute() || path.starts_with("..")) {
         return None;
     }
-    let here = std::env::current_dir().ok()?;
+    let here = here(base).ok()?;
     let root = here.ancestors().find(|dir| dir.join(".git").exists())?;
     Some(here.strip_prefix(root).ok()?.to_string_lossy().replace('\\', "/"))
 }
@@ -207,46 +224,59 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
 /// nothing is there all the same: what it says is that nothing more is set.
 fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
     let text = Text::new(bytes);
-    let (source, problems) =
+    let (source, mut problems) =
         if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) };
+    for problem in &mut problems {
+        problem.show_line(text);
+    }
     let empty = problems.is_empty().then(|| hcl::flat_source(path, text, Vec::new()));
     (source.or(empty), problems)
 }
 
 /// Reads one directory's files.
-fn visit(files: &[Candidate<'_>], filter: &Prefilter, found: &mut Found<FileFacts>) {
-    let mut constraints = Vec::new();
-    BUFFER.with_borrow_mut(|buffer| {
+fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
+    SPACE.with_borrow_mut(|Space { buffer, constraints }| {
+        let mut waiting: Vec<(&Candidate<'_>, Span)> = Vec::new();
         for file in files {
-            match read(file, filter, buffer) {
+            match read(file, buffer) {
                 Ok(Read::Nothing) => {}
                 Ok(Read::Facts(facts)) => found.kept.push((file.id(), facts)),
-                Ok(Read::Constraints(bytes)) => constraints.push((file, bytes)),
+                Ok(Read::Constraints) => {
+                    let start = constraints.len();
+                    constraints.extend_from_slice(buffer.bytes());
+                    waiting.push((file, Span::new(start, constraints.len())));
+                }
                 Err(problem) => found.problems.push(problem),
             }
+            buffer.shrink();
         }
+        // Version constraints are read where something runs that they hold for; most directories are modules.
+        if found.kept.iter().any(|(_, facts)| runs(facts)) {
+            for (file, bytes) in waiting {
+                let id = file.id();
+                let facts = read_file(&id.path, FileClass::Module, bytes.of(constraints));
+                found.kept.extend(facts.map(|facts| (id, facts)));
+            }
+        }
+        constraints.clear();
+        constraints.shrink_to(KEPT_SPACE);
     });
-    // Version constraints are read where something runs that they hold for; most directories are modules.
-    let runs = |facts: &FileFacts| {
-        facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
-    };
-    if found.kept.iter().any(|(_, facts)| runs(facts)) {
-        for (file, bytes) in constraints {
-            let id = file.id();
-            found.kept.extend(read_file(&id.path, FileClass::Module, &bytes).map(|facts| (id, facts)));
-        }
-    }
+}
+
+/// Whether a directory with this file is one that Terraform, OpenTofu or Terragrunt is run in.
+fn runs(facts: &FileFacts) -> bool {
+    facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
 }
 
 /// What one file says.
 enum Read {
     Nothing,
     Facts(FileFacts),
-    /// The bytes of a sound module file that says no more than which versions it takes.
-    Constraints(Vec<u8>),
+    /// No more than which versions it takes, and HCL takes it; its bytes are in the buffer.
+    Constraints,
 }
 
-fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result<Read, Problem> {
+fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     let name = file.name();
     let class = class_in(file.dir(), &name);
     if class == FileClass::Skip {
@@ -255,19 +285,17 @@ fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result
     let path = || walk::join(file.dir(), &name);
     let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
     let bytes = buffer.bytes();
-    let promise = filter.promise(class, bytes);
+    tracing::debug!(file = path(), bytes = bytes.len(), "read");
+    let promise = promise(class, bytes);
     if !whole && (class.is_configuration() || promise != Promise::Nothing) {
         return Err(too_large(&path()));
     }
     let read = match promise {
-        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => {
-            Read::Constraints(bytes.to_vec())
-        }
+        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => Read::Constraints,
         // Nothing is allocated for a file that does not matter: most do not.
         Promise::Nothing if !bytes.starts_with(b"\0") => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
     };
-    buffer.shrink();
     Ok(match read {
         // A flat file that says nothing by itself is kept until it is known whether a call names it.
         Read::Nothing if class == FileClass::Flat => Read::Facts(FileFacts::default()),
@@ -275,10 +303,21 @@ fn read(file: &Candidate<'_>, filter: &Prefilter, buffer: &mut Buffer) -> Result
     })
 }
 
+/// What one thread reads into.
+#[derive(Default)]
+struct Space {
+    buffer: Buffer,
+    /// Files of one directory that wait for whether something runs there, one after the other.
+    constraints: Vec<u8>,
+}
+
+/// More than this is given back after a directory.
+const KEPT_SPACE: usize = 1024 * 1024;
+
 thread_local! {
-    static BUFFER: std::cell::RefCell<Buffer> = {
+    static SPACE: std::cell::RefCell<Space> = {
         take_space_at_once();
-        std::cell::RefCell::new(Buffer::default())
+        std::cell::RefCell::new(Space::default())
     };
 }
 
@@ -296,15 +335,16 @@ fn take_space_at_once() {
     }
 }
 
-fn unreadable(path: &str, error: &io::Error) -> Problem {
+pub(super) fn unreadable(path: &str, error: &io::Error) -> Problem {
     Problem {
         kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it sets is not known"),
+        excerpt: None,
     }
 }
 
-fn too_large(path: &str) -> Problem {
+pub(super) fn too_large(path: &str) -> Problem {
     Problem {
         kind: ProblemKind::TooLarge,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
@@ -312,6 +352,7 @@ fn too_large(path: &str) -> Problem {
             "is larger than {} MiB and could hold settings; check it by hand or exclude it",
             MAX_FILE / (1024 * 1024)
         ),
+        excerpt: None,
     }
 }
 
@@ -461,13 +502,14 @@ fn automatic_var_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The repository's CODEOWNERS, in the places where GitHub and GitLab look.
-fn read_owners(paths: &[PathBuf]) -> Owners {
+fn read_owners(paths: &[PathBuf], base: Option<&Path>) -> Owners {
     let Some(start) = paths.first() else { return Owners::default() };
+    let start = base.map_or_else(|| start.clone(), |base| base.join(start));
     let Ok(start) = fs::canonicalize(start) else { return Owners::default() };
     for dir in start.ancestors() {
         for place in owners::LOCATIONS {
             if let Ok(text) = bounded::read_text(&dir.join(place), owners::MAX_BYTES) {
-                let cwd = std::env::current_dir().and_then(fs::canonicalize).unwrap_or_default();
+                let cwd = here(base).and_then(fs::canonicalize).unwrap_or_default();
                 return Owners::parse(&text).seen_from(Home::new(dir, &cwd));
             }
         }

@@ -116,6 +116,26 @@ impl<'a> Text<'a> {
         Position { line, column }
     }
 
+    /// The byte offset of a position, as [`Text::position`] counts; the end of the line or of the text where it lies
+    /// behind that.
+    pub fn offset(self, at: Position) -> usize {
+        let line_start = match at.line.checked_sub(2) {
+            None => 0,
+            Some(skipped) => memchr::memchr_iter(b'\n', self.bytes)
+                .nth(skipped)
+                .map_or(self.bytes.len(), |line_feed| line_feed + 1),
+        };
+        let mut line = Span::new(line_start, self.line_span(line_start).end);
+        if line_start == 0 && self.bytes.starts_with(BOM) {
+            line.start = BOM.len();
+        }
+        let before = at.column.saturating_sub(1);
+        match std::str::from_utf8(line.of(self.bytes)) {
+            Ok(text) => line.start + text.char_indices().nth(before).map_or(line.len(), |(at, _)| at),
+            Err(_) => (line.start + before).min(line.end),
+        }
+    }
+
     /// The place of a byte offset in the file called `file`.
     pub fn place(self, file: &str, offset: usize) -> Place {
         Place::new(file, self.position(offset))
@@ -143,6 +163,18 @@ mod tests {
         assert_eq!(text.position(5), Position { line: 1, column: 2 });
         assert_eq!(text.position(11), Position { line: 2, column: 1 });
         assert_eq!(text.position(usize::MAX), Position { line: 2, column: 6 });
+    }
+
+    #[test]
+    fn positions_lead_back_to_their_bytes() {
+        let text = Text::new("\u{feff}é = 1\r\nb = 2".as_bytes());
+        for offset in [3, 5, 6, 11, 13] {
+            assert_eq!(text.offset(text.position(offset)), offset);
+        }
+        assert_eq!(text.offset(Position { line: 9, column: 9 }), text.bytes().len());
+        assert_eq!(text.offset(Position { line: 0, column: 0 }), 3);
+        let latin = Text::new(b"a\xE9b\nc");
+        assert_eq!(latin.offset(latin.position(2)), 2);
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct WalkOptions {
     pub no_ignore: bool,
     /// Threads of its own; absent means those that the program has.
     pub threads: Option<usize>,
+    /// Where relative paths begin; absent means the current directory. Paths are shown as given either way.
+    pub base: Option<PathBuf>,
 }
 
 /// Why a walk could not begin.
@@ -280,7 +282,7 @@ pub fn walk<T: Send>(
     visit: &Visit<'_, T>,
 ) -> Result<Walked<T>, WalkError> {
     let exclude = excludes(&options.exclude)?;
-    let starts = starts(&options.paths, keep_ignored)?;
+    let starts = starts(&options.paths, options.base.as_deref(), keep_ignored)?;
 
     let shared = Shared {
         visit,
@@ -360,19 +362,25 @@ struct Start {
 
 /// The given paths, each place once. Terraform loads whole directories, so a single configuration file stands for
 /// the files of its directory: what it sets is not known without the override files beside it.
-fn starts(paths: &[PathBuf], is_configuration: &dyn Fn(&str) -> bool) -> Result<Vec<Start>, WalkError> {
+fn starts(
+    paths: &[PathBuf],
+    base: Option<&Path>,
+    is_configuration: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Start>, WalkError> {
+    let from_base = |path: &Path| base.map_or_else(|| path.to_owned(), |base| base.join(path));
     let mut starts: Vec<Start> = Vec::new();
     for path in paths {
         let failed = |source| WalkError::NoSuchPath { path: path.display().to_string(), source };
-        let canonical = fs::canonicalize(path).map_err(failed)?;
+        let canonical = fs::canonicalize(from_base(path)).map_err(failed)?;
         let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-        let start = if canonical.is_file() && is_configuration(&name) {
-            let given = parent_of(path);
-            let canonical = fs::canonicalize(&given).map_err(failed)?;
-            Start { canonical, shown: shown_start(&given), given, flat: true }
+        let (named, flat) = if canonical.is_file() && is_configuration(&name) {
+            (parent_of(path), true)
         } else {
-            Start { canonical, shown: shown_start(path), given: path.clone(), flat: false }
+            (path.clone(), false)
         };
+        let given = from_base(&named);
+        let canonical = if flat { fs::canonicalize(&given).map_err(failed)? } else { canonical };
+        let start = Start { canonical, shown: shown_start(&named), given, flat };
         match starts.iter_mut().find(|have| have.canonical == start.canonical) {
             Some(have) if have.flat => *have = start,
             Some(_) => {}
@@ -503,6 +511,7 @@ fn unreadable(path: &str, error: &io::Error) -> Problem {
         kind: ProblemKind::Unreadable,
         place: Place { file: path.to_owned(), line: 1, column: 1 },
         message: format!("could not be read ({error}); what it holds is not known"),
+        excerpt: None,
     }
 }
 
@@ -590,6 +599,7 @@ fn no_file<T>(shared: &Shared<'_, T>, shown: &str) {
             place: Place { file: shown.to_owned(), line: 1, column: 1 },
             message: "is a pipe, a socket or a device and is not opened; what it holds is not known"
                 .to_owned(),
+            excerpt: None,
         });
     }
 }
@@ -626,6 +636,7 @@ fn visit_link<'s, T: Send>(
                             message: format!(
                                 "the link leads back to {target_shown}, which is walked already"
                             ),
+                            excerpt: None,
                         });
                     } else {
                         lock(&shared.dir_links).push((shown, target_shown));

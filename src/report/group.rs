@@ -1,7 +1,8 @@
-//! `--by`: root modules counted together by bucket, table, mode or owner. Pure counting; formats lay it out.
+//! `--by`: root modules counted together by bucket, table, mode, owner or account. Pure counting; formats lay it out.
 
 use std::collections::BTreeMap;
 
+use crate::audit::expected::account_of;
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, RootModule};
 
 /// What root modules are put together by.
@@ -18,6 +19,8 @@ pub enum By {
     Mode,
     /// Who owns the root module, by CODEOWNERS.
     Owner,
+    /// The AWS account that the backend's table or role names.
+    Account,
 }
 
 impl By {
@@ -29,6 +32,7 @@ impl By {
             By::Table => "table",
             By::Mode => "mode",
             By::Owner => "owner",
+            By::Account => "account",
         }
     }
 }
@@ -50,7 +54,7 @@ pub fn groups(inventory: &Inventory, by: By) -> Vec<Group> {
     for root in &inventory.roots {
         let mut seen: Vec<(u8, String)> = Vec::new();
         for backend in &root.backends {
-            for key in keys(root, backend, by) {
+            for key in keys(inventory, root, backend, by) {
                 let group = found.entry(key.clone()).or_insert_with(|| Group {
                     name: key.1.clone(),
                     roots: 0,
@@ -68,7 +72,7 @@ pub fn groups(inventory: &Inventory, by: By) -> Vec<Group> {
 }
 
 /// The groups that a backend belongs to, each with its rank in the order of groups.
-fn keys(root: &RootModule, backend: &EffectiveBackend, by: By) -> Vec<(u8, String)> {
+fn keys(inventory: &Inventory, root: &RootModule, backend: &EffectiveBackend, by: By) -> Vec<(u8, String)> {
     let of = |value: &Knowable<String>| match value {
         Knowable::Known(value) => vec![(0, value.clone())],
         Knowable::Absent => vec![(u8::MAX - 1, "(none)".to_owned())],
@@ -82,6 +86,7 @@ fn keys(root: &RootModule, backend: &EffectiveBackend, by: By) -> Vec<(u8, Strin
         By::Mode => vec![(backend.mode as u8, backend.mode.as_str().to_owned())],
         By::Owner if root.owners.is_empty() => of(&Knowable::Absent),
         By::Owner => root.owners.iter().map(|owner| (0, owner.clone())).collect(),
+        By::Account => of(&account_of(inventory, backend).map_or(Knowable::Absent, Knowable::Known)),
     }
 }
 
@@ -109,5 +114,15 @@ mod tests {
             own(&[("none", 1, 1), ("dynamodb", 1, 1), ("dual", 1, 1), ("lockfile", 1, 1), ("unknown", 1, 1)])
         );
         assert_eq!(names(By::Owner), own(&[("@acme/platform", 1, 1), ("@acme/web", 2, 3), ("(none)", 2, 2)]));
+    }
+
+    #[test]
+    fn an_account_is_what_the_table_s_arn_names_and_nothing_else_is_guessed() {
+        let mut inventory = sample::inventory();
+        let arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/locks";
+        inventory.roots[0].backends = vec![sample::backend("a/main.tf", "b", "k", arn, false)];
+        let found: Vec<(String, usize)> =
+            groups(&inventory, By::Account).into_iter().map(|group| (group.name, group.roots)).collect();
+        assert_eq!(found, [("111122223333".to_owned(), 1), ("(none)".to_owned(), 3)]);
     }
 }

@@ -8,6 +8,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
+use super::history::History;
 use super::totals::{Migration, by_severity};
 use super::words::safe_json;
 use super::{SCHEMA_VERSION, ScanReport};
@@ -27,6 +28,9 @@ struct ScanJson<'a> {
     inventory: &'a Inventory,
     /// What the rules say, ignored findings included.
     findings: &'a [Finding],
+    /// How far the migration was at earlier commits (`--history`).
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    history: Option<&'a History>,
     /// Counts over everything.
     summary: SummaryJson<'a>,
 }
@@ -50,6 +54,7 @@ impl<'a> ScanJson<'a> {
             schema_version: SCHEMA_VERSION,
             inventory: report.inventory,
             findings: report.findings,
+            history: report.history,
             summary: SummaryJson {
                 counts: &report.summary,
                 migration: Migration::of(&report.summary),
@@ -88,7 +93,7 @@ type Part<'a> = Box<dyn Fn() -> serde_json::Result<String> + Send + Sync + 'a>;
 
 /// The document from its parts, its lists cut into pieces of a few entries each.
 fn in_parts(document: &ScanJson<'_>) -> serde_json::Result<Vec<String>> {
-    let ScanJson { schema_version, inventory, findings, summary } = document;
+    let ScanJson { schema_version, inventory, findings, history, summary } = document;
     let lists = [
         ("roots", parts(&inventory.roots)),
         ("readers", parts(&inventory.readers)),
@@ -112,6 +117,9 @@ fn in_parts(document: &ScanJson<'_>) -> serde_json::Result<Vec<String>> {
             json.push(entries);
         }
         json.push(if parts.is_empty() { "],\n" } else { "\n  ],\n" }.to_owned());
+    }
+    if let Some(history) = history {
+        json.push(inside(safe_text(history)?, "{\n", "\n}") + ",\n");
     }
     let summary = safe_text(&BTreeMap::from([("summary", summary)]))?;
     json.push(inside(summary, "{\n", "}"));
@@ -156,13 +164,11 @@ pub fn schema() -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use serde_json::{Value, json};
 
     use super::*;
     use crate::report::sample;
-    use crate::report::schema_check::mismatch;
+    use crate::report::schema_check::{committed, mismatch};
 
     fn document() -> Value {
         let (inventory, findings) = (sample::inventory(), sample::findings());
@@ -217,6 +223,31 @@ mod tests {
     }
 
     #[test]
+    fn the_past_is_told_where_it_was_asked_for_and_what_is_not_known_of_it() {
+        let (inventory, history) = (sample::inventory(), sample::history());
+        let mut report = ScanReport::new(&inventory, &[]);
+        report.history = Some(&history);
+        let document: Value = serde_json::from_str(&render(&report).unwrap()).unwrap();
+        assert_eq!(
+            document["history"][0],
+            json!({
+                "commit": "1111111111111111111111111111111111111111", "date": "2026-01-05T09:00:00Z", "roots": 2,
+                "modes": { "dual": 0, "dynamodb": 2, "lockfile": 0, "none": 0, "unknown": 0 },
+                "owners": { "@acme/web": { "dynamodb": 2 } }, "buckets": { "tf-dev": { "dynamodb": 2 } },
+                "accounts": { "(none)": { "dynamodb": 2 } }, "unread": 0
+            })
+        );
+        assert_eq!(document["history_unknown"], Value::Null);
+        let unknown = History::unknown("it lies in no git repository".to_owned());
+        report.history = Some(&unknown);
+        let document: Value = serde_json::from_str(&render(&report).unwrap()).unwrap();
+        assert_eq!(document["history"], Value::Null);
+        assert_eq!(document["history_unknown"], json!("it lies in no git repository"));
+        let schema = serde_json::to_value(schema()).unwrap();
+        assert_eq!(mismatch(&schema, &schema, &document, ""), None);
+    }
+
+    #[test]
     fn values_stay_whole_and_terminals_stay_safe() {
         let (inventory, findings) = sample::hostile();
         let json = render(&ScanReport::new(&inventory, &findings)).unwrap();
@@ -228,11 +259,13 @@ mod tests {
     #[test]
     fn a_document_in_parts_is_the_same_text() {
         for (mut inventory, mut findings) in [(sample::inventory(), sample::findings()), sample::hostile()] {
+            let history = sample::history();
             let (roots, some) = (inventory.roots.clone(), findings.clone());
             for times in [0, 1, 100] {
                 inventory.roots = roots.iter().cycle().take(times * roots.len()).cloned().collect();
                 findings = some.iter().cycle().take(times * some.len()).cloned().collect();
-                let report = ScanReport::new(&inventory, &findings);
+                let mut report = ScanReport::new(&inventory, &findings);
+                report.history = [None, Some(&history)].into_iter().nth(times % 3).flatten();
                 let document = ScanJson::of(&report);
                 let whole = safe_text(&document).unwrap() + "\n";
                 assert_eq!(in_parts(&document).unwrap().concat(), whole);
@@ -243,14 +276,7 @@ mod tests {
 
     #[test]
     fn the_committed_schema_is_current() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/scan.schema.json");
-        let current = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-        if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, &current).unwrap();
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
+        committed("scan.schema.json", &schema());
     }
 
     #[test]

@@ -7,6 +7,8 @@ pub mod audit;
 pub mod csv;
 pub mod github;
 pub mod group;
+pub mod history;
+pub mod html;
 pub mod json;
 pub mod markdown;
 mod palette;
@@ -24,9 +26,11 @@ pub mod words;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
-mod schema_check;
+pub(crate) mod schema_check;
 
 use std::collections::BTreeSet;
+
+pub use history::History;
 
 use crate::finding::{Finding, Severity};
 use crate::repo::facts::LockTable;
@@ -46,12 +50,14 @@ pub struct ScanReport<'a> {
     pub findings: &'a [Finding],
     /// Counts over the inventory.
     pub summary: Summary,
+    /// How far the migration was at earlier commits, where that was asked for.
+    pub history: Option<&'a History>,
 }
 
 impl<'a> ScanReport<'a> {
     /// A report over an inventory and its findings.
     pub fn new(inventory: &'a Inventory, findings: &'a [Finding]) -> Self {
-        Self { inventory, findings, summary: inventory.summary() }
+        Self { inventory, findings, summary: inventory.summary(), history: None }
     }
 
     /// Findings that count: those that nobody ignored.

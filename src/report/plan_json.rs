@@ -148,14 +148,12 @@ pub fn schema() -> Schema {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use serde_json::{Value, json};
 
     use super::*;
     use crate::migrate::edit::{Edit, Edits};
     use crate::migrate::plan::FileChange;
-    use crate::report::schema_check::mismatch;
+    use crate::report::schema_check::{committed, mismatch};
 
     fn plan() -> Plan {
         let before = b"a\r\nbad \xff\n".to_vec();
@@ -244,13 +242,7 @@ mod tests {
 
     #[test]
     fn the_committed_schema_is_current_and_describes_the_document() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema/migrate.schema.json");
-        let current = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
-        if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
-            std::fs::write(&path, &current).unwrap();
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
+        committed("migrate.schema.json", &schema());
 
         let schema = serde_json::to_value(schema()).unwrap();
         let mut document: Value = serde_json::from_str(&render(&plan()).unwrap()).unwrap();

@@ -1,6 +1,10 @@
 //! A small hand-made inventory for the tests of formats. Only compiled for tests.
 
+use std::collections::BTreeMap;
+
+use super::history::{History, Modes, Point};
 use crate::finding::{Finding, Severity};
+use crate::moment::Moment;
 use crate::repo::facts::{LockTable, Tool};
 use crate::repo::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceRef,
@@ -140,12 +144,14 @@ pub fn inventory() -> Inventory {
                 kind: ProblemKind::Encrypted,
                 place: place("secrets/backend.tf", 1, 1),
                 message: "encrypted with git-crypt; unlock it and scan again".to_owned(),
+                excerpt: None,
             },
             // Terraform refuses it, but it was read: a finding says so, no format for people says it twice.
             Problem {
                 kind: ProblemKind::DuplicateBackend,
                 place: place("twice/main.tf", 9, 3),
                 message: "a second backend".to_owned(),
+                excerpt: None,
             },
         ],
         ..Inventory::default()
@@ -215,4 +221,34 @@ pub fn hostile() -> (Inventory, Vec<Finding>) {
         source.place.file = evil.to_owned();
     }
     (inventory, vec![finding])
+}
+
+/// Two commits that were looked at.
+pub fn history() -> History {
+    let counts = |modes: &[(&str, usize)]| -> Modes {
+        modes.iter().map(|(mode, n)| ((*mode).to_owned(), *n)).collect()
+    };
+    let named = |name: &str, modes: &[(&str, usize)]| BTreeMap::from([(name.to_owned(), counts(modes))]);
+    let all = |some: &[(&str, usize)]| {
+        let mut all: Modes = LockMode::ALL.iter().map(|mode| (mode.as_str().to_owned(), 0)).collect();
+        all.extend(counts(some));
+        all
+    };
+    let point = |commit: &str, date: &str, modes: &[(&str, usize)], unread: usize| Point {
+        commit: commit.repeat(40),
+        date: Moment::parse(date).unwrap(),
+        roots: modes.iter().map(|(_, n)| n).sum(),
+        modes: all(modes),
+        owners: named("@acme/web", modes),
+        buckets: named("tf-dev", modes),
+        accounts: named("(none)", modes),
+        unread,
+    };
+    History {
+        points: Some(vec![
+            point("1", "2026-01-05T09:00:00Z", &[("dynamodb", 2)], 0),
+            point("2", "2026-03-02T09:00:00Z", &[("dual", 2), ("lockfile", 1)], 1),
+        ]),
+        unknown: None,
+    }
 }

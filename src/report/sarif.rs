@@ -16,10 +16,29 @@ pub fn render(report: &ScanReport<'_>, rules: &[RuleText<'_>]) -> Result<String,
     let mut twins = BTreeMap::new();
     let results: Vec<Value> =
         report.findings.iter().map(|finding| result(finding, rules, &mut twins)).collect();
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
+    let run = Run {
+        category: None,
+        complete: report.summary.unread == 0,
+        notifications: report.unread().map(notification).collect(),
+        results,
+    };
+    run.log(rules)
+}
+
+/// What one run of the program has to say.
+pub(super) struct Run {
+    /// Code scanning keeps results of different categories apart.
+    pub(super) category: Option<&'static str>,
+    /// Whether everything was read.
+    pub(super) complete: bool,
+    pub(super) notifications: Vec<Value>,
+    pub(super) results: Vec<Value>,
+}
+
+impl Run {
+    /// The whole log. `rules` are all rules that could have fired, in the registry's order.
+    pub(super) fn log(self, rules: &[RuleText<'_>]) -> Result<String, serde_json::Error> {
+        let mut run = json!({
             "tool": { "driver": {
                 "name": env!("CARGO_PKG_NAME"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
@@ -27,19 +46,45 @@ pub fn render(report: &ScanReport<'_>, rules: &[RuleText<'_>]) -> Result<String,
             }},
             "columnKind": "unicodeCodePoints",
             "invocations": [{
-                "executionSuccessful": report.summary.unread == 0,
-                "toolExecutionNotifications": report.unread().map(notification).collect::<Vec<_>>(),
+                "executionSuccessful": self.complete,
+                "toolExecutionNotifications": self.notifications,
             }],
-            "results": results,
-        }],
-    });
-    let mut json = serde_json::to_string_pretty(&log)?;
-    json.push('\n');
-    Ok(safe_json(&json).into_owned())
+            "results": self.results,
+        });
+        if let (Some(category), Some(fields)) = (self.category, run.as_object_mut()) {
+            fields.insert("automationDetails".to_owned(), json!({ "id": category }));
+        }
+        let log = json!({
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "version": "2.1.0",
+            "runs": [run],
+        });
+        let mut json = serde_json::to_string_pretty(&log)?;
+        json.push('\n');
+        Ok(safe_json(&json).into_owned())
+    }
+}
+
+/// A result with what the registry and the repository say of its rule: the rule's place in the log, and why it is
+/// ignored.
+pub(super) fn judged(mut result: Value, id: &str, ignored: Option<&str>, rules: &[RuleText<'_>]) -> Value {
+    if let Some(fields) = result.as_object_mut() {
+        if let Some(index) = rules.iter().position(|rule| rule.id == id) {
+            fields.insert("ruleIndex".to_owned(), json!(index));
+        }
+        if let Some(reason) = ignored {
+            // "external": inline or configured, the reason came from outside of the result itself.
+            fields.insert(
+                "suppressions".to_owned(),
+                json!([{ "kind": "external", "status": "accepted", "justification": visible(reason) }]),
+            );
+        }
+    }
+    result
 }
 
 /// One entry of the driver's rules.
-pub(super) fn rule(rule: &RuleText<'_>) -> Value {
+fn rule(rule: &RuleText<'_>) -> Value {
     json!({
         "id": rule.id,
         "shortDescription": { "text": rule.summary },
@@ -64,7 +109,7 @@ fn result(finding: &Finding, rules: &[RuleText<'_>], twins: &mut BTreeMap<String
         text.push_str("\n\n");
         text.push_str(help);
     }
-    let mut result = json!({
+    let result = json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
         "message": { "text": message(&text) },
@@ -72,19 +117,7 @@ fn result(finding: &Finding, rules: &[RuleText<'_>], twins: &mut BTreeMap<String
         "partialFingerprints": { "lockshift/v1": fingerprint(finding, twins) },
         "properties": { "severity": finding.severity.as_str(), "subject": visible(&finding.subject) },
     });
-    if let Some(fields) = result.as_object_mut() {
-        if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
-            fields.insert("ruleIndex".to_owned(), json!(index));
-        }
-        if let Some(reason) = &finding.ignored {
-            // "external": inline or configured, the reason came from outside of the result itself.
-            fields.insert(
-                "suppressions".to_owned(),
-                json!([{ "kind": "external", "status": "accepted", "justification": visible(reason) }]),
-            );
-        }
-    }
-    result
+    judged(result, &finding.rule, finding.ignored.as_deref(), rules)
 }
 
 fn notification(problem: &Problem) -> Value {

@@ -2,7 +2,29 @@
 
 #![allow(clippy::indexing_slicing, reason = "`serde_json` gives `Null` for what is not there")]
 
+use std::path::Path;
+
+use schemars::{JsonSchema, Schema};
 use serde_json::Value;
+
+/// The schema of something that is only written: names that are left out when empty are not required.
+pub fn of_output<T: JsonSchema>() -> Schema {
+    schemars::generate::SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// Holds a schema to the file of `docs/schema`; writes it instead where `LOCKSHIFT_UPDATE` is set.
+pub fn committed(file: &str, schema: &Schema) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(file);
+    let current = serde_json::to_string_pretty(schema).unwrap() + "\n";
+    if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
+}
 
 /// The first place where `value` is not what `schema` says. Knows the keywords that our schema uses.
 pub fn mismatch(root: &Value, schema: &Value, value: &Value, at: &str) -> Option<String> {

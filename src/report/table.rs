@@ -8,10 +8,13 @@ use super::group::{By, groups};
 use super::palette::Palette;
 use super::table_sections;
 use super::words::{choice, clip, value, verdict, visible};
-use crate::repo::inventory::{LockMode, RootModule, VersionVerdict};
+use crate::repo::inventory::{EffectiveBackend, LockMode, RootModule, VersionVerdict};
 
 /// Characters of one value on a terminal; elsewhere values stay whole.
 const VALUE: usize = 64;
+
+/// Terminals with fewer columns get one root module below the other instead of a table: cells would be a few letters wide.
+const NARROW: u16 = 80;
 
 /// How the table is laid out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,6 +64,9 @@ fn roots(report: &ScanReport<'_>, options: TableOptions) -> String {
     }
     header.push("versions");
 
+    if let Some(width) = options.width.filter(|width| *width < NARROW) {
+        return all().map(|(root, backend)| stacked(root, backend, usize::from(width), options)).collect();
+    }
     let mut table = new_table(&header, options);
     for (root, backend) in all() {
         let mut row = vec![
@@ -78,6 +84,31 @@ fn roots(report: &ScanReport<'_>, options: TableOptions) -> String {
         table.add_row(row);
     }
     finished(&table)
+}
+
+/// One effective backend on lines of its own, absent settings left out.
+fn stacked(root: &RootModule, backend: &EffectiveBackend, width: usize, options: TableOptions) -> String {
+    let palette = Palette { colour: options.colour };
+    let name = name(root);
+    let mut out = format!("{}\n", palette.bold(&clip(&visible(&name), width)));
+    let (choice, versions) = (choice(backend), versions(root));
+    let lines = [
+        ("mode", backend.mode.as_str()),
+        ("bucket", value(&backend.bucket)),
+        ("key", value(&backend.key)),
+        ("table", value(&backend.dynamodb_table)),
+        ("with", if choice.is_empty() { "-" } else { &choice }),
+        ("versions", versions.as_str()),
+    ];
+    for (name, value) in lines.into_iter().filter(|(_, value)| *value != "-") {
+        let room = width.saturating_sub(2 + 8 + 2);
+        out.push_str(&format!(
+            "  {} {}\n",
+            palette.dim(&format!("{name:8}")),
+            clip(&visible(value), room.max(8))
+        ));
+    }
+    out
 }
 
 fn grouped(report: &ScanReport<'_>, by: By, options: TableOptions) -> String {
@@ -216,6 +247,15 @@ mod tests {
         assert!(table.iter().all(|line| line.chars().count() <= 60), "{narrow}");
         assert!(narrow.contains('…'));
         assert!(render(&report, TableOptions::default()).contains(&key));
+    }
+
+    #[test]
+    fn a_very_narrow_terminal_has_no_columns() {
+        let out = shown(TableOptions { width: Some(40), ..TableOptions::default() });
+        let first = out.split_once("\n\n").unwrap().0;
+        assert!(first.lines().all(|line| line.chars().count() <= 40), "{first}");
+        assert!(first.starts_with("apps/web\n  mode     dual\n  bucket   tf-dev\n"), "{first}");
+        assert!(!first.contains(" -\n"), "{first}");
     }
 
     #[test]

@@ -62,11 +62,14 @@ fn help(out: &mut String, finding: &Finding, palette: Palette) {
 /// What could not be read.
 pub fn unread(report: &ScanReport<'_>, palette: Palette) -> String {
     section(palette, "Could not be read", report.unread(), |problem| {
+        let excerpt = problem.excerpt.as_ref().map(|excerpt| format!("\n{excerpt}")).unwrap_or_default();
         format!(
-            "{}: {}: {}",
+            "{}: {}: {}{}",
             visible(&problem.place.to_string()),
             problem.kind.id(),
-            visible(&problem.message)
+            visible(&problem.message),
+            // As far in as the line above it.
+            excerpt.replace('\n', "\n  ")
         )
     })
 }

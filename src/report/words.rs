@@ -4,13 +4,7 @@
 use std::borrow::Cow;
 
 use crate::repo::inventory::{EffectiveBackend, Engine, Knowable, VersionVerdict};
-
-/// Whether a character could move a terminal's cursor, hide text or turn its direction.
-/// C0 and C1 controls drive terminals; bidirectional and zero-width characters make a line look like another.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
+use crate::shell::is_unsafe;
 
 /// Text from a file, fit to be shown: unsafe characters become visible escapes (`\n`, `\u{1b}`).
 /// Every format for people puts every value through this.

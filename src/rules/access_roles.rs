@@ -157,6 +157,24 @@ pub static NO_BREAK_GLASS_ROLE: Rule = Rule {
     check: Check::Auditing,
 };
 
+/// `simulator-differs`.
+pub static SIMULATOR_DIFFERS: Rule = Rule {
+    id: "simulator-differs",
+    severity: Severity::Medium,
+    summary: "AWS's policy simulator decides otherwise about a principal's rights on locks",
+    page: include_str!("../../docs/rules/simulator-differs.md"),
+    check: Check::Auditing,
+};
+
+/// `access-point-opens-locks`.
+pub static ACCESS_POINT_OPENS_LOCKS: Rule = Rule {
+    id: "access-point-opens-locks",
+    severity: Severity::High,
+    summary: "an access point lets others at locks that the bucket policy keeps them from",
+    page: include_str!("../../docs/rules/access-point-opens-locks.md"),
+    check: Check::Auditing,
+};
+
 /// `access-not-known`.
 pub static ACCESS_NOT_KNOWN: Rule = Rule {
     id: "access-not-known",

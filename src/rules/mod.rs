@@ -88,6 +88,7 @@ impl Rule {
 /// Every rule, by id. A test holds the order.
 static ALL: &[&Rule] = &[
     &access_roles::ACCESS_NOT_KNOWN,
+    &access_roles::ACCESS_POINT_OPENS_LOCKS,
     &problems::BACKEND_AND_CLOUD,
     &access_audit::BREAK_GLASS_DELETES_BLINDLY,
     &access_roles::BUCKET_ACLS_ACTIVE,
@@ -203,6 +204,7 @@ static ALL: &[&Rule] = &[
     &gates::SHARED_FILE_REFUSED,
     &states::SHARED_STATE,
     &automation::SHARED_VAR_FILE,
+    &access_roles::SIMULATOR_DIFFERS,
     &gates::SOAK_TOO_SHORT,
     &gates::SOURCE_NOT_EDITABLE,
     &states::SPLIT_LOCKING,

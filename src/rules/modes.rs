@@ -283,6 +283,7 @@ mod tests {
             kind: ProblemKind::InvalidValue,
             place: unresolved_setting(&inventory)[0].place.clone(),
             message: String::new(),
+            excerpt: None,
         };
         inventory.problems.push(problem.clone());
         assert_eq!(at(&UNRESOLVED_SETTING, &inventory), [""; 0]);
@@ -298,6 +299,7 @@ mod tests {
             kind: ProblemKind::ParseError,
             place: crate::rules::testing::spot("envs/prod/main.tf", 9),
             message: String::new(),
+            excerpt: None,
         };
         inventory.problems.push(problem.clone());
         assert_eq!(at(&NO_LOCKING, &inventory), [""; 0]);

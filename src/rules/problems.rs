@@ -126,7 +126,12 @@ mod tests {
 
     #[test]
     fn what_terraform_refuses_is_found_once_and_what_hides_something_stays_a_problem() {
-        let problem = |kind, line| Problem { kind, place: spot("a/main.tf", line), message: "why".into() };
+        let problem = |kind, line| Problem {
+            kind,
+            place: spot("a/main.tf", line),
+            message: "why".into(),
+            excerpt: None,
+        };
         let inventory = Inventory {
             problems: vec![
                 problem(ProblemKind::Unreadable, 1),

@@ -125,8 +125,8 @@ impl Stores {
                 let failure = Failure::of(&error);
                 match failure.status {
                     // A lock that is there and can't be read (SSE-C, a KMS key): the listing still knows its ETag.
-                    Some(400 | 403) => self.listed(failure.reason).await,
-                    _ => Side::Unread(failure.reason),
+                    Some(400 | 403) => self.listed(failure.said("GetObject")).await,
+                    _ => Side::Unread(failure.said("GetObject")),
                 }
             }
         }
@@ -153,7 +153,7 @@ impl Stores {
         let got = client.get_item().table_name(table).key("LockID", key).consistent_read(true).send().await;
         let item = match got {
             Ok(got) => got.item,
-            Err(error) => return Side::Unread(Failure::of(&error).reason),
+            Err(error) => return Side::Unread(Failure::of(&error).said("GetItem")),
         };
         let Some(item) = item else { return Side::Free };
         let (body, proof) = match item.get("Info") {
@@ -194,7 +194,7 @@ impl Stores {
                     Some(404 | 409 | 412) => Written::Changed(failure.reason),
                     Some(501) => Written::Unsupported(failure.reason),
                     _ if failure.is("NotImplemented") => Written::Unsupported(failure.reason),
-                    _ => Written::Failed(failure.reason),
+                    _ => Written::Failed(failure.said("DeleteObject")),
                 }
             }
         }
@@ -221,7 +221,7 @@ impl Stores {
         }
         match delete.send().await {
             Ok(_) => Written::Done,
-            Err(error) => not_written(Failure::of(&error)),
+            Err(error) => not_written(&Failure::of(&error), "DeleteItem"),
         }
     }
 
@@ -248,7 +248,7 @@ impl Stores {
         let key = AttributeValue::S(self.digest_id());
         let got = client.get_item().table_name(table).key("LockID", key).consistent_read(true).send().await;
         match got {
-            Err(error) => Item::Unread(Failure::of(&error).reason),
+            Err(error) => Item::Unread(Failure::of(&error).said("GetItem")),
             Ok(got) => match got.item {
                 None => Item::Absent,
                 Some(item) => match item.get("Digest") {
@@ -285,7 +285,7 @@ impl Stores {
         };
         match put.send().await {
             Ok(_) => Written::Done,
-            Err(error) => not_written(Failure::of(&error)),
+            Err(error) => not_written(&Failure::of(&error), "PutItem"),
         }
     }
 
@@ -315,7 +315,7 @@ impl Stores {
                 let failure = Failure::of(&error);
                 return match failure.status {
                     Some(404) => StateMd5::NoState,
-                    _ => StateMd5::Unknown(failure.reason),
+                    _ => StateMd5::Unknown(failure.said("HeadObject")),
                 };
             }
         };
@@ -332,18 +332,15 @@ impl Stores {
         }
         match md5_of(&self.s3, &self.state.bucket, &self.state.state_path).await {
             Ok(md5) => StateMd5::Is(md5),
-            Err(failure) => StateMd5::Unknown(failure.reason),
+            Err(failure) => StateMd5::Unknown(failure.said("GetObject")),
         }
     }
 }
 
 /// How a conditional write ended that DynamoDB did not do.
-fn not_written(failure: Failure) -> Written {
-    if failure.is("ConditionalCheckFailedException") {
-        Written::Changed(failure.reason)
-    } else {
-        Written::Failed(failure.reason)
-    }
+fn not_written(failure: &Failure, operation: &str) -> Written {
+    let said = failure.said(operation);
+    if failure.is("ConditionalCheckFailedException") { Written::Changed(said) } else { Written::Failed(said) }
 }
 
 /// The lock document of an answer, never more of it than a lock document can be long.

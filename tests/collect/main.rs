@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod around;
 mod emulated;
 mod faults;
 mod large;
@@ -28,6 +29,8 @@ fn state(bucket: &str, key: &str, mode: LockMode, table: Option<&str>) -> Expect
         workspace_key_prefix: "env:".into(),
         mode,
         table: table.map(str::to_owned),
+        acl: false,
+        lock_tags: false,
         access: Access { region: Some("us-east-1".into()), ..Access::default() },
         root: "root".into(),
         backend_config: Vec::new(),

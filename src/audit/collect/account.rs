@@ -2,7 +2,9 @@
 //! buckets are reached in, and who still writes to a table.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use aws_config::SdkConfig;
 use roxmltree::Document;
 
 use super::bucket::{BucketRead, Target};
@@ -15,15 +17,57 @@ use super::options::CollectOptions;
 use super::query::{CLOUDWATCH, Effort, IAM, KMS, Query, STS};
 use super::table::{TableRead, resource};
 use super::trust::no_region;
-use crate::audit::expected::Expected;
+use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccountSnapshot, Read, Unread};
 use crate::moment::Moment;
 
 /// STS and IAM are asked here when nothing names a region.
-const FIRST_REGION: &str = "us-east-1";
+pub(super) const FIRST_REGION: &str = "us-east-1";
 
-fn effort(options: &CollectOptions) -> Effort {
+/// See [`wanted_effort`].
+const SHORT: Duration = Duration::from_secs(5);
+
+pub(super) fn effort(options: &CollectOptions) -> Effort {
     Effort { attempts: options.max_attempts, timeout: options.timeout, backoff: options.backoff }
+}
+
+/// How hard to try where accounts are asked: without `--iam` it only settles a detail, and a service that can't be
+/// reached must not hold an audit up.
+pub(super) fn wanted_effort(options: &CollectOptions) -> Effort {
+    let usual = effort(options);
+    if options.iam {
+        return usual;
+    }
+    Effort { attempts: usual.attempts.min(2), timeout: usual.timeout.min(SHORT), ..usual }
+}
+
+/// Which account each way leads to, asked for once.
+#[derive(Default)]
+pub(super) struct Callers(BTreeMap<(Option<String>, Option<String>), Result<String, Failure>>);
+
+impl Callers {
+    /// The account of the credentials that this way in has.
+    ///
+    /// # Errors
+    /// What STS said.
+    pub async fn of(
+        &mut self,
+        clients: &Clients<'_>,
+        options: &CollectOptions,
+        way: &Access,
+        config: &SdkConfig,
+    ) -> Result<String, Failure> {
+        let who = (way.profile.clone(), way.role_arn.clone());
+        if let Some(known) = self.0.get(&who) {
+            return known.clone();
+        }
+        let region = config.region().map_or(FIRST_REGION, |region| region.as_ref()).to_owned();
+        let endpoint = options.endpoint_url.as_deref();
+        let sts = Query::new(config, STS, &region, endpoint, wanted_effort(options), clients.meter());
+        let account = sts.call("GetCallerIdentity", &[]).await.and_then(|xml| account_of(&xml));
+        self.0.insert(who, account.clone());
+        account
+    }
 }
 
 /// Each account once, however many ways lead there.
@@ -31,6 +75,7 @@ pub(super) async fn accounts(
     clients: &Clients<'_>,
     options: &CollectOptions,
     expected: &Expected,
+    callers: &mut Callers,
 ) -> (Vec<AccountSnapshot>, Vec<Unread>) {
     let mut accounts: BTreeMap<String, AccountSnapshot> = BTreeMap::new();
     let mut unread = Vec::new();
@@ -40,10 +85,7 @@ pub(super) async fn accounts(
             // The bucket itself could not be reached this way, and says so.
             Err(_) => continue,
         };
-        let region = config.region().map_or(FIRST_REGION, |region| region.as_ref()).to_owned();
-        let endpoint = options.endpoint_url.as_deref();
-        let sts = Query::new(&config, STS, &region, endpoint, effort(options), clients.meter());
-        let account = match sts.call("GetCallerIdentity", &[]).await.and_then(|xml| account_of(&xml)) {
+        let account = match callers.of(clients, options, way, &config).await {
             Ok(account) => account,
             Err(failure) => {
                 unread.push(failure.unread("the caller's account", "GetCallerIdentity", false));
@@ -53,6 +95,8 @@ pub(super) async fn accounts(
         if accounts.get(&account).is_some_and(|known| known.complete) {
             continue;
         }
+        let region = config.region().map_or(FIRST_REGION, |region| region.as_ref()).to_owned();
+        let endpoint = options.endpoint_url.as_deref();
         let iam = Query::new(&config, IAM, &region, endpoint, effort(options), clients.meter());
         let (snapshot, failed) = iam::account(&iam, &account).await;
         unread.extend(failed);

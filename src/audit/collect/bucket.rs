@@ -13,7 +13,7 @@ use super::list::{Listed, Lister};
 use super::options::CollectOptions;
 use super::page::{Entry, Listing};
 use super::sieve::{Interest, Sifted};
-use crate::audit::expected::{Access, Expected, Index};
+use crate::audit::expected::{Access, Expected, Index, partition_of};
 use crate::audit::lock_info::{LockBody, MAX_BYTES};
 use crate::audit::snapshot::{BucketSnapshot, LOCK_SUFFIX, LockObject, Read, Settled, Unread};
 use crate::moment::Moment;
@@ -47,13 +47,22 @@ pub(super) struct BucketRead {
 }
 
 impl Target {
+    /// Whether it is the one at this endpoint.
+    pub fn leads_to(&self, endpoint: &Option<String>) -> bool {
+        self.ways.iter().any(|way| way.s3_endpoint == *endpoint)
+    }
+
     /// Groups what is expected and named: a bucket at one endpoint is one bucket, whoever leads to it.
     pub fn all(expected: &Expected, options: &CollectOptions) -> Vec<Self> {
         let mut targets: BTreeMap<(String, Option<String>, &str), Vec<Access>> = BTreeMap::new();
         let mut add = |bucket: &str, access: Access| {
             // What only concerns tables must not tell ways apart.
             let access = Access { dynamodb_endpoint: None, ..access };
-            let key = (bucket.to_owned(), access.s3_endpoint.clone(), partition(access.region.as_deref()));
+            let key = (
+                bucket.to_owned(),
+                access.s3_endpoint.clone(),
+                access.region.as_deref().map_or("aws", partition_of),
+            );
             let ways = targets.entry(key).or_default();
             if !ways.contains(&access) {
                 ways.push(access);
@@ -68,16 +77,6 @@ impl Target {
             }
         }
         targets.into_iter().map(|((name, ..), ways)| Self { name, ways }).collect()
-    }
-}
-
-/// Bucket names are unique within a partition only.
-fn partition(region: Option<&str>) -> &'static str {
-    match region {
-        Some(region) if region.starts_with("cn-") => "aws-cn",
-        Some(region) if region.starts_with("us-gov-") => "aws-us-gov",
-        Some(region) if region.contains("-iso") => "aws-iso",
-        _ => "aws",
     }
 }
 
@@ -353,7 +352,5 @@ mod tests {
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, ["a", "b"]);
         assert!(targets.iter().all(|target| target.ways == [Access::default()]));
-        assert_eq!(partition(Some("cn-north-1")), "aws-cn");
-        assert_eq!(partition(Some("eu-west-1")), partition(None));
     }
 }

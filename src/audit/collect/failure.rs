@@ -119,14 +119,26 @@ impl Failure {
         }
     }
 
+    /// The action that the role lacks, where a permission is missing and the action is known.
+    fn missing_action(&self, operation: &str) -> Option<String> {
+        self.refused().then(|| self.action.clone().or_else(|| action(operation))).flatten()
+    }
+
+    /// In words: what happened, and the action that the role lacks.
+    pub fn said(&self, operation: &str) -> String {
+        match self.missing_action(operation) {
+            Some(action) => format!("{}; the role lacks {action}", self.reason),
+            None => self.reason.clone(),
+        }
+    }
+
     /// As a line of the report.
     pub fn unread(&self, resource: &str, operation: &str, hides_locks: bool) -> Unread {
-        let missing = self.refused().then(|| self.action.clone().or_else(|| action(operation)));
         Unread {
             resource: resource.to_owned(),
             operation: operation.to_owned(),
             reason: self.reason.clone(),
-            missing_action: missing.flatten(),
+            missing_action: self.missing_action(operation),
             hides_locks,
         }
     }
@@ -142,6 +154,11 @@ fn action(operation: &str) -> Option<String> {
         "GetObjectVersion" => "s3:GetObjectVersion",
         "GetBucketLifecycleConfiguration" => "s3:GetLifecycleConfiguration",
         "GetPublicAccessBlock" => "s3:GetBucketPublicAccessBlock",
+        "GetAccountPublicAccessBlock" => "s3:GetAccountPublicAccessBlock",
+        "ListAccessPoints" => "s3:ListAccessPoints",
+        "GetAccessPoint" => "s3:GetAccessPoint",
+        "GetAccessPointPolicy" => "s3:GetAccessPointPolicy",
+        "SimulatePrincipalPolicy" => "iam:SimulatePrincipalPolicy",
         "GetBucketEncryption" => "s3:GetEncryptionConfiguration",
         "GetBucketReplication" => "s3:GetReplicationConfiguration",
         "GetObjectLockConfiguration" => "s3:GetBucketObjectLockConfiguration",
@@ -151,6 +168,9 @@ fn action(operation: &str) -> Option<String> {
         "DescribeTable" => "dynamodb:DescribeTable",
         "Scan" => "dynamodb:Scan",
         "GetItem" => "dynamodb:GetItem",
+        "PutItem" => "dynamodb:PutItem",
+        "DeleteItem" => "dynamodb:DeleteItem",
+        "DeleteObject" => "s3:DeleteObject",
         "AssumeRole" => "sts:AssumeRole",
         "GetAccountAuthorizationDetails" => "iam:GetAccountAuthorizationDetails",
         "DescribeKey" => "kms:DescribeKey",

@@ -197,11 +197,11 @@ fn decoded(text: &str) -> Result<String, Failure> {
     decoded.map(|text| text.into_owned()).map_err(|_| Failure::own("a policy document is not UTF-8"))
 }
 
-fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+pub(super) fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.tag_name().name() == name)
 }
 
-fn field<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
     child(node, name).and_then(text)
 }
 
@@ -210,7 +210,7 @@ fn text<'a>(node: Node<'a, '_>) -> Option<&'a str> {
 }
 
 /// `<list><member>…</member>…</list>`
-fn members<'a, 'i>(node: Node<'a, 'i>, list: &str) -> impl Iterator<Item = Node<'a, 'i>> {
+pub(super) fn members<'a, 'i>(node: Node<'a, 'i>, list: &str) -> impl Iterator<Item = Node<'a, 'i>> {
     let list = child(node, list);
     list.into_iter().flat_map(|list| list.children()).filter(|child| child.tag_name().name() == "member")
 }

@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
 use aws_smithy_runtime_api::client::interceptors::context::{
     BeforeDeserializationInterceptorContextRef, BeforeTransmitInterceptorContextRef,
+    FinalizerInterceptorContextRef,
 };
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::retries::RequestAttempts;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::DateTime;
-use aws_smithy_types::config_bag::ConfigBag;
+use aws_smithy_types::config_bag::{ConfigBag, Storable, StoreReplace};
 use aws_smithy_types::date_time::Format;
 
 use crate::audit::snapshot::Stats;
@@ -32,6 +34,18 @@ struct Counters {
     items: AtomicU64,
     /// The latest `Date` of any answer, in milliseconds; zero before the first one.
     date: AtomicI64,
+}
+
+/// A request that was sent, for the log: when, and without its query, which may be signed.
+#[derive(Debug)]
+struct Sent {
+    at: Instant,
+    method: String,
+    url: String,
+}
+
+impl Storable for Sent {
+    type Storer = StoreReplace<Self>;
 }
 
 impl Meter {
@@ -94,7 +108,7 @@ impl Intercept for Meter {
 
     fn read_before_transmit(
         &self,
-        _: &BeforeTransmitInterceptorContextRef<'_>,
+        context: &BeforeTransmitInterceptorContextRef<'_>,
         _: &RuntimeComponents,
         cfg: &mut ConfigBag,
     ) -> Result<(), BoxError> {
@@ -105,6 +119,34 @@ impl Intercept for Meter {
         if cfg.load::<RequestAttempts>().is_some_and(|attempts| attempts.attempts() > 1) {
             self.0.retries.fetch_add(1, Ordering::Relaxed);
         }
+        if tracing::enabled!(tracing::Level::INFO) {
+            let request = context.request();
+            let url = request.uri().split('?').next().unwrap_or_default().to_owned();
+            let sent = Sent { at: Instant::now(), method: request.method().to_owned(), url };
+            cfg.interceptor_state().store_put(sent);
+        }
+        Ok(())
+    }
+
+    /// One line of the log for each request, answered or not: never its headers, its query or a body.
+    fn read_after_attempt(
+        &self,
+        context: &FinalizerInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        cfg: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let (Some(operation), Some(sent)) = (cfg.load::<Metadata>(), cfg.load::<Sent>()) else {
+            return Ok(());
+        };
+        let status = context.response().map(|response| response.status().as_u16().to_string());
+        tracing::info!(
+            operation = operation.name(),
+            method = sent.method,
+            url = sent.url,
+            status = status.as_deref().unwrap_or("no answer"),
+            milliseconds = sent.at.elapsed().as_millis(),
+            "asked"
+        );
         Ok(())
     }
 

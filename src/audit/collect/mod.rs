@@ -26,16 +26,20 @@ mod list;
 pub(crate) mod meter;
 mod options;
 mod page;
+mod points;
 pub mod probe;
 mod query;
 mod second;
 mod sieve;
+mod simulate;
 mod table;
 mod tables;
 mod trust;
 
 pub use options::{BucketAccess, CollectOptions};
+pub use simulate::simulate;
 
+use account::Callers;
 use all::{Boxed, all};
 use bucket::{BucketRead, Shared, Target, local_now};
 use clients::Clients;
@@ -89,13 +93,17 @@ pub fn collect(
     if expected.buckets().is_empty() && expected.named.tables.is_empty() && !tables {
         return Err(CollectError::Nothing);
     }
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
-    let runtime = runtime.map_err(CollectError::Threads)?;
+    let runtime = runtime()?;
     let snapshot = runtime.block_on(read(expected, options, progress));
     // Connections that are still open are nobody's business any more.
     runtime.shutdown_background();
     Ok(snapshot)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, CollectError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    runtime.map_err(CollectError::Threads)
 }
 
 async fn read(expected: &Expected, options: &CollectOptions, progress: &(dyn Fn(&str) + Sync)) -> Snapshot {
@@ -126,13 +134,15 @@ async fn read(expected: &Expected, options: &CollectOptions, progress: &(dyn Fn(
     let mut buckets = all(reads.collect()).await;
     let mut unread = second::look(&shared, &mut buckets, &mut tables).await;
     let mut accounts = Vec::new();
+    let mut callers = Callers::default();
     if options.iam {
         progress("reading identity policies");
-        let (read, failed) = account::accounts(&clients, options, expected).await;
+        let (read, failed) = account::accounts(&clients, options, expected, &mut callers).await;
         accounts = read;
         account::keys(&clients, options, expected, &mut buckets).await;
         unread.extend(failed);
     }
+    points::read(&clients, options, expected, &mut callers, &mut buckets).await;
     if let Some(days) = options.table_writes {
         let now = clients.meter().now().unwrap_or_else(local_now);
         account::table_writes(&clients, options, &mut tables, now, days).await;

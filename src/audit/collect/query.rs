@@ -1,13 +1,17 @@
 //! Single calls of services whose own SDK crate would cost more than it saves: IAM's alone is minutes of build time
-//! for one operation. They share AWS's query protocol (a form in, XML out), signed with AWS's own signer, sent with
-//! the SDK's own HTTP client and credentials.
-//! Source: the query protocol in AWS's API references of IAM, STS and CloudWatch.
+//! for one operation, and S3 Control's would add another for four. They share AWS's query protocol (a form in, XML
+//! out), AWS's JSON protocol or plain reads, signed with AWS's own signer, sent with the SDK's own HTTP client and
+//! credentials.
+//! Source: the query protocol in AWS's API references of IAM, STS and CloudWatch; S3 Control's operations in the API
+//! reference of S3.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use aws_config::SdkConfig;
 use aws_credential_types::provider::ProvideCredentials;
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::http_request::{
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SigningSettings, sign,
+};
 use aws_sigv4::sign::v4;
 use aws_smithy_http_client::Connector;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -37,9 +41,22 @@ pub(super) struct Service {
 pub(super) const IAM: Service = Service { name: "iam", version: "2010-05-08", global: true };
 pub(super) const STS: Service = Service { name: "sts", version: "2011-06-15", global: false };
 pub(super) const KMS: Service = Service { name: "kms", version: "TrentService", global: false };
+/// S3 Control signs as S3 does, at a host of its own for each account.
+const S3_CONTROL: Service = Service { name: "s3", version: "v20180820", global: false };
 pub(super) const CLOUDWATCH: Service = Service { name: "monitoring", version: "2010-08-01", global: false };
 
 impl Service {
+    /// S3 wants the body's checksum beside the signature, and paths encoded once.
+    /// Source: "Signature Calculations for the Authorization Header" in the API reference of S3.
+    fn signing(self) -> SigningSettings {
+        let mut settings = SigningSettings::default();
+        if self.name == S3_CONTROL.name {
+            settings.payload_checksum_kind = PayloadChecksumKind::XAmzSha256;
+            settings.percent_encoding_mode = PercentEncodingMode::Single;
+        }
+        settings
+    }
+
     /// Host and signing region.
     fn place(self, region: &str) -> (String, String) {
         let (partition, home, suffix) = if region.starts_with("cn-") {
@@ -54,6 +71,29 @@ impl Service {
         } else {
             (format!("{}.{region}.{suffix}", self.name), region.to_owned())
         }
+    }
+}
+
+/// `111122223333.s3-control.eu-west-1.amazonaws.com`
+fn control_host(account: &str, region: &str) -> String {
+    let suffix = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+    format!("{account}.s3-control.{region}.{suffix}")
+}
+
+/// One request before it is signed.
+#[derive(Debug, Clone, Copy)]
+struct Ask<'r> {
+    method: &'static str,
+    /// Below the service's URL.
+    target: &'r str,
+    headers: &'r [(&'r str, &'r str)],
+    body: &'r str,
+}
+
+impl Ask<'_> {
+    /// Without the query: the log holds none.
+    fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
     }
 }
 
@@ -98,6 +138,42 @@ impl<'a> Query<'a> {
         Self { config, service, url, region, attempts: attempts.max(1), timeout, backoff, connector, meter }
     }
 
+    /// Ready to call S3 Control for one account. A store that is not AWS has no host for each account: the header that
+    /// every request carries says it there, too.
+    pub fn s3_control(
+        config: &'a SdkConfig,
+        account: &str,
+        region: &str,
+        endpoint: Option<&str>,
+        effort: Effort,
+        meter: &'a Meter,
+    ) -> Self {
+        let mut query = Self::new(config, S3_CONTROL, region, endpoint, effort, meter);
+        if endpoint.or_else(|| config.endpoint_url()).is_none() {
+            query.url = format!("https://{}/", control_host(account, region));
+        }
+        query
+    }
+
+    /// One read of S3 Control below its version: its XML, or what the service said.
+    pub async fn get(
+        &self,
+        operation: &str,
+        account: &str,
+        path: &[&str],
+        parameters: &[(&str, &str)],
+    ) -> Result<String, Failure> {
+        let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        let path: Vec<String> = path.iter().map(|part| encode(part)).collect();
+        let mut target = format!("{}/{}", self.service.version, path.join("/"));
+        for (n, (name, value)) in parameters.iter().enumerate() {
+            target.push_str(if n == 0 { "?" } else { "&" });
+            target.push_str(&format!("{name}={}", encode(value)));
+        }
+        let ask = Ask { method: "GET", target: &target, headers: &[("x-amz-account-id", account)], body: "" };
+        self.patiently(operation, ask).await
+    }
+
     /// One call of the query protocol: its XML, or what the service said.
     pub async fn call(&self, action: &str, parameters: &[(&str, &str)]) -> Result<String, Failure> {
         let encode = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
@@ -105,7 +181,8 @@ impl<'a> Query<'a> {
         for (name, value) in parameters {
             form.push_str(&format!("&{}={}", encode(name), encode(value)));
         }
-        self.patiently(action, &[("content-type", "application/x-www-form-urlencoded")], &form).await
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        self.patiently(action, Ask { method: "POST", target: "", headers: &headers, body: &form }).await
     }
 
     /// One call of AWS's JSON protocol: its answer, or what the service said.
@@ -116,18 +193,35 @@ impl<'a> Query<'a> {
     ) -> Result<serde_json::Value, Failure> {
         let target = format!("{}.{operation}", self.service.version);
         let headers = [("content-type", "application/x-amz-json-1.1"), ("x-amz-target", target.as_str())];
-        let answer = self.patiently(operation, &headers, &body.to_string()).await?;
+        let body = body.to_string();
+        let ask = Ask { method: "POST", target: "", headers: &headers, body: &body };
+        let answer = self.patiently(operation, ask).await?;
         serde_json::from_str(&answer).map_err(|error| Failure::own(format!("no JSON: {error}")))
     }
 
     /// Throttling and cut connections are tried again, with a limit.
-    async fn patiently(&self, action: &str, headers: &[(&str, &str)], body: &str) -> Result<String, Failure> {
+    async fn patiently(&self, action: &str, ask: Ask<'_>) -> Result<String, Failure> {
         let mut pause = self.backoff;
         let mut left = self.attempts;
         loop {
             left -= 1;
             self.meter.asked(action, left + 1 < self.attempts);
-            let answered = tokio::time::timeout(self.timeout, self.once(headers, body)).await;
+            let began = Instant::now();
+            let answered = tokio::time::timeout(self.timeout, self.once(ask)).await;
+            let status = match &answered {
+                Ok(Ok(_)) => "200".to_owned(),
+                Ok(Err(failure)) => failure.reason.clone(),
+                Err(_) => "no answer".to_owned(),
+            };
+            let milliseconds = began.elapsed().as_millis();
+            tracing::info!(
+                operation = action,
+                method = ask.method,
+                url = format!("{}{}", self.url, ask.path()),
+                status,
+                milliseconds,
+                "asked"
+            );
             let failure = match answered {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(failure)) => failure,
@@ -141,7 +235,9 @@ impl<'a> Query<'a> {
         }
     }
 
-    async fn once(&self, headers: &[(&str, &str)], body: &str) -> Result<String, Failure> {
+    async fn once(&self, ask: Ask<'_>) -> Result<String, Failure> {
+        let Ask { method, target, headers, body } = ask;
+        let url = format!("{}{target}", self.url);
         let own = |error: &dyn std::fmt::Display| Failure::own(error.to_string());
         let provider = self.config.credentials_provider().ok_or_else(|| Failure::own("no credentials"))?;
         let credentials = provider.provide_credentials().await.map_err(|error| Failure::chain(&error))?;
@@ -151,17 +247,17 @@ impl<'a> Query<'a> {
             .region(&self.region)
             .name(self.service.name)
             .time(SystemTime::now())
-            .settings(SigningSettings::default())
+            .settings(self.service.signing())
             .build()
             .map_err(|error| own(&error))?
             .into();
         let payload = SignableBody::Bytes(body.as_bytes());
-        let signable = SignableRequest::new("POST", self.url.clone(), headers.iter().copied(), payload);
+        let signable = SignableRequest::new(method, url.as_str(), headers.iter().copied(), payload);
         let (signed, _) =
             sign(signable.map_err(|error| own(&error))?, &signing).map_err(|error| own(&error))?.into_parts();
         let mut request = HttpRequest::new(SdkBody::from(body));
-        request.set_method("POST").map_err(|error| own(&error))?;
-        request.set_uri(self.url.as_str()).map_err(|error| own(&error))?;
+        request.set_method(method).map_err(|error| own(&error))?;
+        request.set_uri(url.as_str()).map_err(|error| own(&error))?;
         for (name, value) in headers.iter().copied().chain(signed.headers()) {
             request.headers_mut().insert(name.to_owned(), value.to_owned());
         }
@@ -216,6 +312,13 @@ mod tests {
             (CLOUDWATCH, "eu-west-1", "monitoring.eu-west-1.amazonaws.com", "eu-west-1"),
         ] {
             assert_eq!(service.place(region), (host.to_owned(), signed.to_owned()));
+        }
+        for (region, host) in [
+            ("eu-west-1", "111122223333.s3-control.eu-west-1.amazonaws.com"),
+            ("us-gov-west-1", "111122223333.s3-control.us-gov-west-1.amazonaws.com"),
+            ("cn-north-1", "111122223333.s3-control.cn-north-1.amazonaws.com.cn"),
+        ] {
+            assert_eq!(control_host("111122223333", region), host);
         }
     }
 

@@ -6,6 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Export, ImportError};
+use crate::repo::excerpt::Excerpt;
+use crate::repo::text::{Place, Text};
 
 /// What a page says about a next one. The names of all three commands; each page has those of its own.
 #[derive(Debug, Default, Deserialize)]
@@ -53,11 +55,15 @@ pub fn documents<T: DeserializeOwned>(export: &Export) -> Result<Vec<T>, ImportE
     let documents: Result<Vec<T>, _> = serde_json::Deserializer::from_slice(bytes).into_iter::<T>().collect();
     let documents = documents.map_err(|error| {
         // serde_json's own message may quote from the file; the position is enough.
-        let at = format!("line {}, column {}", error.line(), error.column());
-        invalid(match error.classify() {
-            serde_json::error::Category::Data => format!("not what the command prints ({at})"),
-            _ => format!("not JSON ({at})"),
-        })
+        let (at, excerpt) = Excerpt::at_byte(Text::new(bytes), error.line(), error.column());
+        let why = match error.classify() {
+            serde_json::error::Category::Data => "not what the command prints",
+            _ => "not JSON",
+        };
+        ImportError::Invalid {
+            file: Place::new(export.file.as_str(), at).to_string(),
+            why: format!("{why}\n{excerpt}"),
+        }
     })?;
     if documents.is_empty() {
         return Err(invalid("empty: a command that failed leaves such a file, too".to_owned()));

@@ -227,7 +227,10 @@ fn a_listing_that_was_cut_off_is_unread() {
 fn what_is_no_export_is_refused() {
     let wrong = |text: &str| refused(&exports(&[], &[("b", text)]));
     assert_eq!(wrong(""), "export.json: empty: a command that failed leaves such a file, too");
-    assert_eq!(wrong("{\"Versions\":"), "export.json: not JSON (line 1, column 12)");
+    assert_eq!(
+        wrong("{\"Versions\":"),
+        "export.json:1:12: not JSON\n  1 | {\"Versions\":\n    |            ^"
+    );
     assert_eq!(wrong("{}"), "export.json: neither Versions nor Contents: no listing of a bucket");
     assert!(wrong("{\"Name\":\"other\",\"Contents\":[]}").contains("another bucket than b"));
     assert!(wrong("{\"Contents\":[{\"Key\":7}]}").contains("not what the command prints"));

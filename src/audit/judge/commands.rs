@@ -2,7 +2,6 @@
 //! quoted for a POSIX shell, and no control character is ever printed raw.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::case::{CLOCK_TOLERANCE, Case, Held, Side};
@@ -12,40 +11,7 @@ use crate::audit::expected::ExpectedState;
 use crate::audit::lock_info::{LockBody, LockInfo};
 use crate::audit::snapshot::TableSnapshot;
 use crate::repo::inventory::{Engine, LockMode};
-
-/// A word for a shell: plain where it can be, in single quotes, or in `$'…'` where it holds characters that a terminal
-/// would obey or that turn the text's direction.
-pub(in crate::audit) fn word(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@,".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        return text.to_owned();
-    }
-    if !text.contains(is_odd) {
-        return format!("'{}'", text.replace('\'', "'\\''"));
-    }
-    let mut out = "$'".to_owned();
-    for c in text.chars() {
-        match c {
-            '\\' | '\'' => out.extend(['\\', c]),
-            c if is_odd(c) => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    // Octal ends after three digits; hexadecimal would run on into the next letter.
-                    let _ = write!(out, "\\{byte:03o}");
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
-    out
-}
-
-/// Whether a character had better not reach a terminal.
-fn is_odd(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
+use crate::shell::word;
 
 /// The commands that release one lock, or with none all that are on a state: the engine's own where it can do it, then
 /// ours, which compares both stores first. None for a lock whose run is probably at work.
@@ -222,36 +188,4 @@ fn delete_item(table: &TableSnapshot, lock_id: &str) -> String {
         optional("endpoint-url", table.endpoint.as_deref()),
         option("key", &key)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_survive_a_shell() {
-        for (text, quoted) in [
-            ("envs/prod", "envs/prod"),
-            ("", "''"),
-            ("a b", "'a b'"),
-            ("it's", "'it'\\''s'"),
-            ("$(rm -rf /)", "'$(rm -rf /)'"),
-            ("\"e-tag\"", "'\"e-tag\"'"),
-            ("a\u{1b}[31m'b\\c", "$'a\\033[31m\\'b\\\\c'"),
-            ("x\ny", "$'x\\012y'"),
-            ("r\u{202e}l", "$'r\\342\\200\\256l'"),
-        ] {
-            assert_eq!(word(text), quoted);
-        }
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn bash_reads_back_what_was_quoted() {
-        for text in ["plain", "a b'c\"d\\e", "\u{1b}[0m\t\n'x", "grün $HOME `id` !!", "\u{202e}9"] {
-            let script = format!("printf %s {}", word(text));
-            let out = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
-            assert_eq!(String::from_utf8(out.stdout).unwrap(), text);
-        }
-    }
 }

@@ -11,7 +11,7 @@ use super::bucket::hits_lock_of;
 use super::case::Case;
 use super::world::World;
 use crate::audit::lock_info::{LockBody, LockInfo};
-use crate::audit::outcome::{AuditFinding, Coverage, OutsideWrite};
+use crate::audit::outcome::{AuditFinding, Coverage, HeldLock, OutsideWrite, Trace, TracedWrite};
 use crate::audit::snapshot::{BucketSnapshot, LOCK_SUFFIX, LockInterval, Read, StateHistory, StateWrite};
 use crate::finding::Severity;
 use crate::moment::{Moment, in_words};
@@ -89,7 +89,10 @@ fn weigh(world: &World<'_>, case: &Case<'_>, bucket: &BucketSnapshot, history: &
         who: distinct(&documents, |lock| &lock.who),
         operations: distinct(&documents, |lock| &lock.operation),
         versions: distinct(&documents, |lock| &lock.version),
+        trace: Trace::default(),
     };
+    let taken = current.filter(|_| is_new);
+    let coverage = Coverage { trace: trace(&held, taken, &dated, &coverage.outside), ..coverage };
     let unlisted = case.state().is_some_and(|state| {
         let at = state.last_modified.seconds();
         at >= begin.seconds() && !history.writes.iter().any(|write| write.at.seconds() == at)
@@ -120,6 +123,50 @@ fn weigh(world: &World<'_>, case: &Case<'_>, bucket: &BucketSnapshot, history: &
         (None, ..) => "proven",
     };
     Coverage { verdict: verdict.to_owned(), reason, ..coverage }
+}
+
+/// Locks and writes for drawing: the newest, and of the writes first those outside of any lock.
+fn trace(
+    held: &[&LockInterval],
+    taken: Option<(Moment, Option<&LockInfo>)>,
+    writes: &[&StateWrite],
+    outside: &[OutsideWrite],
+) -> Trace {
+    let who = |lock: &LockInfo| (!lock.who.is_empty()).then(|| lock.who.clone());
+    let mut locks: Vec<HeldLock> = held
+        .iter()
+        .map(|held| HeldLock {
+            from: held.from,
+            to: held.to,
+            who: held.body.as_ref().and_then(LockBody::lock).and_then(who),
+            overwritten: held.overwritten,
+        })
+        .chain(taken.map(|(from, lock)| HeldLock {
+            from,
+            to: None,
+            who: lock.and_then(who),
+            overwritten: false,
+        }))
+        .collect();
+    locks.sort_by_key(|lock| (lock.from, lock.to.is_none(), lock.to));
+    let more_locks = locks.len().saturating_sub(Trace::MOST);
+    locks.drain(..more_locks);
+
+    let outside: BTreeSet<(Moment, &str)> =
+        outside.iter().map(|write| (write.at, write.version_id.as_str())).collect();
+    let mut traced: Vec<TracedWrite> = writes
+        .iter()
+        .map(|write| TracedWrite {
+            at: write.at,
+            version_id: write.version_id.clone(),
+            outside: outside.contains(&(write.at, write.version_id.as_str())),
+        })
+        .collect();
+    traced.sort_by(|a, b| (b.outside, b.at, &b.version_id).cmp(&(a.outside, a.at, &a.version_id)));
+    let more_writes = traced.len().saturating_sub(Trace::MOST);
+    traced.truncate(Trace::MOST);
+    traced.sort_by(|a, b| (a.at, &a.version_id).cmp(&(b.at, &b.version_id)));
+    Trace { locks, more_locks, writes: traced, more_writes }
 }
 
 /// Writes that no span covers. Both lists are in order, so one pass is enough: a write is inside if any lock that began

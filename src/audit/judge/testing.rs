@@ -122,6 +122,8 @@ pub(super) fn backend(root: &str, key: &str, mode: LockMode) -> ExpectedState {
         workspace_key_prefix: "env:".into(),
         mode,
         table,
+        acl: false,
+        lock_tags: false,
         access: Access { region: Some("eu-west-1".into()), ..Access::default() },
         root: root.into(),
         backend_config: Vec::new(),

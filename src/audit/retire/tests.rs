@@ -5,6 +5,7 @@ use crate::repo::facts::{Grant, LockTable};
 use crate::repo::inventory::{
     EffectiveBackend, Engine, Reader, RootKind, RootModule, SourceRef, VersionVerdict, Versions,
 };
+use crate::repo::mentions::Carrier;
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::SourceKind;
 
@@ -52,6 +53,10 @@ fn root(table: Knowable<String>, mode: LockMode) -> RootModule {
     }
 }
 
+fn scanned(inventory: &Inventory) -> Scanned<'_> {
+    Scanned { inventory, mentions: &[], unsearched: &[] }
+}
+
 fn migrated() -> Inventory {
     Inventory { roots: vec![root(Knowable::Absent, LockMode::Lockfile)], ..Inventory::default() }
 }
@@ -77,7 +82,7 @@ fn quiet() -> TableSnapshot {
 
 fn judge(inventory: &Inventory, found: TableSnapshot) -> Retirement {
     let snapshot = Snapshot { taken_at: NOW, tables: vec![found], ..Snapshot::default() };
-    retire(&table(), Some(inventory), &snapshot)
+    retire(&table(), Some(scanned(inventory)), &snapshot)
 }
 
 fn says(retirement: &Retirement, side: Side) -> Vec<&str> {
@@ -94,7 +99,7 @@ fn a_table_that_nobody_names_writes_or_holds_is_ready() {
         [
             "aws dynamodb create-backup --region eu-west-1 --table-name locks --backup-name locks-retired",
             "aws dynamodb delete-table --region eu-west-1 --table-name locks",
-            "# then remove the IAM statements, variables and CI secrets that name it",
+            "# then remove what else goes with it, as listed above",
         ]
     );
 }
@@ -171,11 +176,11 @@ fn tables_of_one_name_in_two_regions_are_two() {
     let bare = TableRef::of("locks", &Access::default());
     let elsewhere = TableSnapshot { region: Some("us-east-1".into()), ..quiet() };
     let one = Snapshot { taken_at: NOW, tables: vec![elsewhere.clone()], ..Snapshot::default() };
-    let ready = retire(&bare, Some(&migrated()), &one);
+    let ready = retire(&bare, Some(scanned(&migrated())), &one);
     assert_eq!(ready.verdict, Verdict::Ready, "{ready:?}");
     assert_eq!(ready.commands[1], "aws dynamodb delete-table --region us-east-1 --table-name locks");
     let two = Snapshot { tables: vec![quiet(), elsewhere], ..one };
-    let open = retire(&bare, Some(&migrated()), &two);
+    let open = retire(&bare, Some(scanned(&migrated())), &two);
     assert_eq!(open.verdict, Verdict::CantTell);
     assert!(says(&open, Side::Missing).iter().any(|reason| reason.contains("several tables")), "{open:?}");
 }
@@ -218,7 +223,8 @@ fn what_is_missing_is_never_ready() {
         ..migrated()
     };
     missing(judge(&hidden, quiet()), "var.table");
-    let unread = Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into() };
+    let unread =
+        Problem { kind: ProblemKind::Encrypted, place: place(), message: "encrypted".into(), excerpt: None };
     missing(judge(&Inventory { problems: vec![unread], ..migrated() }, quiet()), "encrypted");
 }
 
@@ -245,4 +251,58 @@ fn what_terraform_made_is_deleted_by_terraform() {
     );
     assert!(ready.commands[2].contains("aws_dynamodb_table.locks"));
     assert!(!ready.commands.iter().any(|command| command.contains("delete-table")));
+}
+
+fn mention(file: &str, line: usize, carrier: Carrier, sure: bool) -> Mention {
+    Mention { place: Place { file: file.into(), line, column: 3 }, carrier, sure }
+}
+
+#[test]
+fn carriers_go_with_it_once_for_each_file_and_say_what_is_not_sure() {
+    let mut inventory = migrated();
+    inventory.lock_tables.push(LockTable {
+        address: "aws_dynamodb_table.locks".into(),
+        name: Some("locks".into()),
+        place: Place { file: "tables.tf".into(), line: 1, column: 1 },
+    });
+    let mentions = [
+        mention("ci.yml", 4, Carrier::CiSecret("LOCK_TABLE".into()), false),
+        mention("docs.md", 3, Carrier::Line, true),
+        mention("docs.md", 9, Carrier::Line, true),
+        mention("tables.tf", 2, Carrier::Block("aws_dynamodb_table.locks".into()), true),
+        mention("vars.tf", 2, Carrier::Variable("table".into()), true),
+    ];
+    let unreadable = Problem {
+        kind: ProblemKind::Unreadable,
+        place: Place { file: "deploy.sh".into(), line: 1, column: 1 },
+        message: "could not be read".into(),
+        excerpt: None,
+    };
+    let snapshot = Snapshot { tables: vec![quiet()], taken_at: NOW, ..Snapshot::default() };
+    let all =
+        Scanned { inventory: &inventory, mentions: &mentions, unsearched: std::slice::from_ref(&unreadable) };
+    let judged = retire(&table(), Some(all), &snapshot);
+    let gone: Vec<String> = judged
+        .goes_with_it
+        .iter()
+        .filter_map(|left| Some(format!("{} {}", left.place.as_ref()?, left.what)))
+        .collect();
+    assert_eq!(
+        gone,
+        [
+            "tables.tf:1:1 the resource `aws_dynamodb_table.locks`",
+            "ci.yml:4:3 the CI service's secret `LOCK_TABLE` (it may hold the name: its value is not known here)",
+            "docs.md:3:3 2 lines that name it",
+            "vars.tf:2:3 the variable `table`",
+        ]
+    );
+    // What was not searched may name it.
+    assert_eq!(judged.verdict, Verdict::CantTell);
+    let searched = Scanned { unsearched: &[], ..all };
+    let judged = retire(&table(), Some(searched), &snapshot);
+    assert_eq!(judged.verdict, Verdict::Ready);
+    assert_eq!(
+        judged.commands.last().map(String::as_str),
+        Some("# and, where nothing else uses them, the CI service's secret `LOCK_TABLE`")
+    );
 }

@@ -5,10 +5,12 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+use serde_json::Value;
+
 use super::{Args, Failure};
-use crate::audit::access::AccessOptions;
+use crate::audit::access::{AccessOptions, questions};
 use crate::audit::collect::probe::probe;
-use crate::audit::collect::{CollectOptions, collect};
+use crate::audit::collect::{CollectOptions, collect, simulate};
 use crate::audit::expected::{Expected, Named};
 use crate::audit::import::{Export, Exports, import};
 use crate::audit::lock_info::MAX_BYTES;
@@ -48,7 +50,11 @@ pub(super) fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// The snapshot to judge, and what to hold it against.
-pub(super) fn read(args: &Args, config: &Config) -> Result<(Snapshot, World), Failure> {
+pub(super) fn read(
+    args: &Args,
+    config: &Config,
+    access: &AccessOptions,
+) -> Result<(Snapshot, World), Failure> {
     let saved = args.snapshot.as_deref().map(saved).transpose()?;
     let exports = !args.s3_export.is_empty() || !args.dynamodb_export.is_empty();
     let by_hand = saved.is_some() || exports || !args.bucket.is_empty() || !args.table.is_empty();
@@ -68,7 +74,13 @@ pub(super) fn read(args: &Args, config: &Config) -> Result<(Snapshot, World), Fa
                 return Err(nothing());
             }
             let line = Line::new(args.quiet);
-            let read = collect(&world.expected, &options, &|text| line.say(text));
+            let say = |text: &str| line.say(text);
+            let mut read = collect(&world.expected, &options, &say);
+            if let (Ok(read), true) = (&mut read, args.simulate) {
+                let asked = questions(read, &world.expected, access);
+                simulate(&world.expected, &options, &asked, read, &say)
+                    .map_err(|error| Failure::new(error.to_string()))?;
+            }
             line.finish();
             let mut read = read.map_err(|error| Failure::new(error.to_string()))?;
             if args.probe {
@@ -97,15 +109,21 @@ fn nothing() -> Failure {
     )
 }
 
-/// What the repository says.
-fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
-    let options = ScanOptions {
+/// What of the repository is looked at.
+pub(super) fn scan_options(args: &Args, config: &Config) -> ScanOptions {
+    ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
         no_ignore: args.no_ignore,
         threads: args.threads.map(usize::from),
         engine: None,
-    };
+        base: None,
+    }
+}
+
+/// What the repository says.
+fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
+    let options = scan_options(args, config);
     let line = Line::new(args.quiet);
     let found = scan(&options, &line);
     line.finish();
@@ -196,29 +214,36 @@ pub(super) fn access(args: &Args, config: &Config) -> Result<AccessOptions, Fail
     })
 }
 
-/// The policies of one level: a file with one document or a list of them.
+/// The policies of one level: a file with one document or a list of them, each as it is or as
+/// `aws organizations describe-policy` prints it.
 fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
+    const HELP: &str = "write one policy document, or a JSON list of them";
     let name = file.display().to_string();
-    let no_json = |error: serde_json::Error| {
-        let at = format!("line {}, column {}", error.line(), error.column());
-        Failure::new(format!("{name}: no policy ({at})"))
-            .help("write one policy document, or a JSON list of them")
-    };
-    let value: serde_json::Value = serde_json::from_slice(&read_file(file)?).map_err(no_json)?;
+    let bytes = read_file(file)?;
+    // A byte order mark is no part of the document.
+    let json = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let value: Value = serde_json::from_slice(json)
+        .map_err(|error| Failure::json(&name, json, "no policy", &error).help(HELP))?;
     let documents = match value {
-        serde_json::Value::Array(documents) => documents,
+        Value::Array(documents) => documents,
         document => vec![document],
     };
-    let named = documents.into_iter().enumerate();
-    Ok(named.map(|(number, document)| (format!("{name}[{number}]"), document.to_string())).collect())
+    let text = |(number, document): (usize, Value)| {
+        let name = format!("{name}[{number}]");
+        match document.pointer("/Policy/Content") {
+            Some(Value::String(content)) => Ok((name, content.clone())),
+            _ if document.is_object() => Ok((name, document.to_string())),
+            _ => Err(Failure::new(format!("{name}: no policy: it is no JSON object")).help(HELP)),
+        }
+    };
+    documents.into_iter().enumerate().map(text).collect()
 }
 
 /// A snapshot from a file.
 fn saved(file: &Path) -> Result<Snapshot, Failure> {
     let bytes = read_file(file)?;
     let mut snapshot: Snapshot = serde_json::from_slice(&bytes).map_err(|error| {
-        // The message may quote from the file; `Failure` makes it safe to show.
-        Failure::new(format!("{}: no snapshot: {error}", file.display()))
+        Failure::json(file.display(), &bytes, "no snapshot", &error)
             .help("a snapshot is made with `lockshift audit --save-snapshot FILE`; docs/schema describes it")
     })?;
     if snapshot.schema_version != SCHEMA_VERSION {

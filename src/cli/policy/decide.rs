@@ -7,8 +7,8 @@ use crate::cli::Outcome;
 use crate::cli::failure::Failure;
 use crate::cli::output;
 use crate::policy::{
-    Case, Compiled, Context, Decision, Entry, Layer, Policies, Principal, Request, Verdict, answer, decide,
-    read_cases,
+    Case, Compiled, Context, Decision, Entry, Layer, Policies, Principal, Request, Verdict, answer,
+    crosses_partitions, decide, read_cases,
 };
 
 /// What `--help` says at its end.
@@ -105,13 +105,28 @@ fn batch(args: &Args, file: &Path) -> Result<Outcome, Failure> {
         (read(file)?, file.display().to_string())
     };
     let cases = read_cases(&text).map_err(|error| {
-        Failure::new(format!("{name}: {error}")).help(
+        let failure = match (error.line, error.column) {
+            (Some(line), Some(column)) => Failure::at(
+                &name,
+                text.as_bytes(),
+                (line, column),
+                format!("case {}: {}", error.number, error.message),
+            ),
+            _ => Failure::new(format!("{name}: {error}")),
+        };
+        failure.help(
             "a case has principal, action, resource, and where they matter id, resourceAccount, context, \
              identityPolicies, resourcePolicy, permissionsBoundary, sessionPolicy, scps, rcps, endpoint",
         )
     })?;
     if cases.is_empty() {
         return Err(Failure::new(format!("{name}: no case to decide")));
+    }
+    if args.check && cases.iter().all(|case| case.expect.is_none()) {
+        return Err(Failure::new(format!(
+            "{name}: no case says what it expects, so --check has nothing to compare"
+        ))
+        .help("give each case an `expect`: Allowed, ExplicitlyDenied, ImplicitlyDenied or Unknown"));
     }
     let mut out = String::new();
     let (mut unknown, mut wrong) = (false, Vec::new());
@@ -149,8 +164,9 @@ fn one(args: &Args) -> Result<Outcome, Failure> {
     let given = |value: &Option<String>, flag: &str| {
         value.clone().ok_or_else(|| Failure::new(format!("`--{flag}` or `--batch` is missing")))
     };
-    let principal = Principal::parse(&given(&one.principal, "principal")?)
-        .map_err(|error| Failure::new(format!("--principal: {error}")))?;
+    let principal_text = given(&one.principal, "principal")?;
+    let principal =
+        Principal::parse(&principal_text).map_err(|error| Failure::new(format!("--principal: {error}")))?;
     let action = given(&one.action, "action")?;
     if !crate::policy::is_action(&action) {
         return Err(Failure::new(format!("--action: `{action}` is no action"))
@@ -158,7 +174,16 @@ fn one(args: &Args) -> Result<Outcome, Failure> {
     }
     let resource = given(&one.resource, "resource")?;
     if !crate::policy::is_resource(&resource) {
-        return Err(Failure::new(format!("--resource: `{resource}` is no ARN")));
+        return Err(Failure::new(format!("--resource: `{resource}` is no ARN"))
+            .help("an object's is `arn:aws:s3:::BUCKET/KEY`"));
+    }
+    if let Some(why) = crosses_partitions(&principal_text, &resource) {
+        return Err(Failure::new(why));
+    }
+    if resource.contains(['*', '?']) {
+        output::to_stderr(
+            "note: a request names one resource: `*` and `?` in --resource are part of its name\n",
+        );
     }
     let mut request = Request::new(principal, &action, &resource, context(args)?);
     if let Some(account) = &one.resource_account {
@@ -197,12 +222,18 @@ fn one(args: &Args) -> Result<Outcome, Failure> {
     Ok(if decision.verdict == Verdict::Unknown { Outcome::Unjudged } else { Outcome::Clean })
 }
 
+/// `KEY=VALUE` of --context.
+pub(super) fn condition_key(pair: &str) -> Result<(&str, &str), Failure> {
+    pair.split_once('=').filter(|(key, _)| key.contains(':') && !key.starts_with(':')).ok_or_else(|| {
+        Failure::new(format!("--context: `{pair}` is not KEY=VALUE"))
+            .help("a condition key has its service's name in front: `aws:SourceVpce=vpce-1`")
+    })
+}
+
 fn context(args: &Args) -> Result<Context, Failure> {
     let mut context = Context::new();
     for pair in &args.one.context {
-        let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            return Err(Failure::new(format!("--context: `{pair}` is not KEY=VALUE")));
-        };
+        let (key, value) = condition_key(pair)?;
         let mut values = match context.entry(key) {
             Entry::Values(values) => values.clone(),
             _ => Vec::new(),
@@ -220,12 +251,10 @@ fn read(file: &Path) -> Result<String, Failure> {
 
 /// The policies of a file: one, or a JSON list of them.
 fn policies(file: &Path) -> Result<Vec<Compiled>, Failure> {
-    Compiled::list(&read(file)?).map_err(|error| {
-        let place = file.display();
-        match error.line {
-            0 => Failure::new(format!("{place}: {error}")),
-            _ => Failure::new(format!("{place}:{error}")),
-        }
+    let text = read(file)?;
+    Compiled::list(&text).map_err(|error| match error.line {
+        0 => Failure::new(format!("{}: {error}", file.display())),
+        line => Failure::at(file.display(), text.as_bytes(), (line, error.column), &error.message),
     })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -21,11 +22,15 @@ pub(super) enum Format {
     Hcl,
 }
 
-/// Everything that is said.
-#[derive(Debug, Serialize)]
+/// Everything that `lockshift policy` says.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = "lockshift policy")]
 pub(super) struct Report {
+    /// Version of this form.
     pub schema_version: u32,
+    /// `dual` or `final`.
     pub phase: &'static str,
+    /// Each bucket with its documents.
     pub buckets: Vec<Advice>,
     /// Statements that can go once the final phase is reached.
     pub dynamodb_statements: Vec<Statement>,
@@ -34,11 +39,15 @@ pub(super) struct Report {
 }
 
 /// An IAM statement on a lock table.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Statement {
+    /// Where it stands.
     pub file: String,
+    /// From 1.
     pub line: usize,
+    /// From 1.
     pub column: usize,
+    /// Its resource's address.
     pub resource: String,
 }
 
@@ -50,11 +59,15 @@ impl Statement {
 }
 
 /// A root module whose state can't be placed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Unplaced {
+    /// Its path.
     pub root: String,
+    /// Why, in words.
     pub why: String,
+    /// Where its backend stands.
     pub file: String,
+    /// From 1.
     pub line: usize,
 }
 
@@ -162,11 +175,76 @@ fn file_name(bucket: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::policy::recommend::{Roles, State, Wanted, recommend};
+    use crate::policy::{answer, answer_schema, read_cases};
+    use crate::report::schema_check::{committed, mismatch, of_output};
 
     #[test]
     fn a_buckets_name_stays_a_name() {
         assert_eq!(file_name("acme.tf-state"), "acme.tf-state");
         assert_eq!(file_name("../../etc/x"), "_.._.._etc_x");
+    }
+
+    #[test]
+    fn the_committed_schema_is_current() {
+        committed("policy.schema.json", &of_output::<Report>());
+    }
+
+    #[test]
+    fn the_document_has_the_shape_that_the_schema_describes() {
+        let role = |name: &str| vec![format!("arn:aws:iam::111122223333:role/{name}")];
+        let wanted = Wanted {
+            bucket: "acme-tfstate".into(),
+            account: "111122223333".into(),
+            partition: "aws".into(),
+            states: vec![State { key: "prod/terraform.tfstate".into(), ..State::default() }],
+            roles: Roles {
+                runners: role("ci/tf-apply"),
+                plan: role("ci/tf-plan"),
+                break_glass: role("break-glass"),
+                state_admin: role("state-admin"),
+            },
+            ..Wanted::default()
+        };
+        let report = Report {
+            schema_version: 1,
+            phase: "dual",
+            buckets: vec![recommend(&wanted).unwrap()],
+            dynamodb_statements: vec![Statement {
+                file: "iam.tf".into(),
+                line: 1,
+                column: 3,
+                resource: "aws_iam_policy.locks".into(),
+            }],
+            unplaced: vec![Unplaced { root: "a".into(), why: "x".into(), file: "a/main.tf".into(), line: 2 }],
+        };
+        let schema = serde_json::to_value(of_output::<Report>()).unwrap();
+        let mut document: Value = serde_json::from_str(&json(&report).unwrap()).unwrap();
+        assert_eq!(mismatch(&schema, &schema, &document, ""), None);
+        document["buckets"][0]["reach"][0]["before"]["delete"] = json!(1);
+        let found = mismatch(&schema, &schema, &document, "").unwrap();
+        assert!(found.starts_with("/buckets/0/reach/0/before/delete"), "{found}");
+    }
+
+    #[test]
+    fn a_decision_has_the_shape_of_its_own_schema() {
+        committed("policy-decide.schema.json", &answer_schema());
+        let case = r#"{"id": "a", "principal": "arn:aws:iam::111122223333:user/u", "action": "s3:GetObject",
+            "resource": "arn:aws:s3:::b/k", "unknown": ["aws:SourceIp"], "identityPolicies": [{"Statement": [
+            {"Sid": "S", "Effect": "Allow", "Action": "*", "Resource": "*",
+             "Condition": {"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}}]}]}"#;
+        let cases = read_cases(&case.replace('\n', " ")).unwrap();
+        let mut document: Value = serde_json::from_str(&answer(Some("a"), &cases[0].decide())).unwrap();
+        let schema = serde_json::to_value(answer_schema()).unwrap();
+        assert_eq!(document["decision"], json!("Unknown"));
+        assert_eq!(mismatch(&schema, &schema, &document, ""), None);
+        document["statements"][0]["index"] = json!("0");
+        assert_eq!(
+            mismatch(&schema, &schema, &document, "").as_deref(),
+            Some("/statements/0/index: string is not [\"integer\"]")
+        );
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::decide::condition_key;
 use super::documents::{Format, Report, Statement, Unplaced, files, hcl, json};
-use crate::audit::expected::Expected;
+use crate::audit::expected::{Expected, partition_of};
 use crate::audit::policies::{BucketStates, buckets};
 use crate::cli::Outcome;
 use crate::cli::failure::Failure;
@@ -128,6 +129,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
             .into_iter()
             .partition(|(name, _)| is_bucket(name));
     let chosen = chosen(args, found)?;
+    partitions(&chosen, &partition)?;
     let existing = existing(args, &chosen)?;
     let context = context(args)?;
 
@@ -284,13 +286,35 @@ fn existing(args: &Args, chosen: &BTreeMap<String, BucketStates>) -> Result<Opti
         return Err(Failure::new(format!("{}: it is empty", file.display()))
             .help("leave `--existing-policy` out where the bucket has no policy"));
     }
+    let json = text.trim_start_matches('\u{feff}');
+    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
+        return Err(Failure::json(file.display(), json.as_bytes(), "no JSON", &error)
+            .help("give the policy as `aws s3api get-bucket-policy` prints it"));
+    }
     Ok(Some(text))
 }
 
+/// A bucket's region says its partition; no policy names principals of another one.
+fn partitions(chosen: &BTreeMap<String, BucketStates>, partition: &str) -> Result<(), Failure> {
+    for (bucket, found) in chosen {
+        let odd = found.regions.iter().find(|region| partition_of(region) != partition);
+        if let Some(region) = odd {
+            let of = partition_of(region);
+            let message = format!(
+                "bucket `{bucket}` is in region {region} of partition `{of}`, and the roles are of partition `{partition}`"
+            );
+            return Err(
+                Failure::new(message).help(format!("name roles as `arn:{of}:iam::ACCOUNT:role/NAME`"))
+            );
+        }
+    }
+    Ok(())
+}
+
 fn context(args: &Args) -> Result<Vec<(String, String)>, Failure> {
-    let pair = |text: &String| match text.split_once('=') {
-        Some((key, value)) if key.contains(':') => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(Failure::new(format!("--context: `{text}` is not KEY=VALUE"))),
+    let pair = |text: &String| {
+        let (key, value) = condition_key(text)?;
+        Ok((key.to_owned(), value.to_owned()))
     };
     args.context.iter().map(pair).collect()
 }
@@ -325,6 +349,10 @@ fn write(args: &Args, report: &Report) -> Result<(), Failure> {
         };
         return output::write(&text, args.output.as_deref());
     };
+    if dir.exists() && !dir.is_dir() {
+        return Err(Failure::new(format!("--out-dir: {} is a file", dir.display()))
+            .help("name a directory; it is made where there is none"));
+    }
     // All of it is made before any of it is written.
     let files = files(report, args.format)?;
     let failed = |path: &Path, error: &std::io::Error| {

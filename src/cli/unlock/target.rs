@@ -124,6 +124,7 @@ fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
         no_ignore: false,
         threads: None,
         engine: None,
+        base: None,
     };
     let line = Line::new(false);
     let found = scan(&options, &line);
@@ -301,7 +302,7 @@ fn from_audit(
     let text = std::fs::read(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     let audit: AuditJson = serde_json::from_slice(&text).map_err(|error| {
-        Failure::new(format!("{} is no audit: {error}", file.display()))
+        Failure::json(file.display(), &text, "no audit's JSON", &error)
             .help("make one: lockshift audit --format json --output audit.json")
     })?;
     // Where the audit ran is where its states are configured, unless another place is named.

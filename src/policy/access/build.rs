@@ -8,6 +8,7 @@ use super::docs::{Docs, Place};
 use super::input::{AccessInput, NamedPolicy, Reading};
 use super::keys::keys;
 use super::output::Part;
+use super::points::{self, Point};
 use super::shape::Shape;
 use super::world::{BUCKET_POLICY, World};
 
@@ -50,6 +51,8 @@ impl<'a> World<'a> {
             Some(kms) => docs.reading("the key policy", &kms.policy),
             None => Place::Absent,
         };
+        let (points, left) = points::read(&mut docs, &input.bucket.access_points);
+        let everything = docs.place(&[NamedPolicy { name: "(assumed)", text: EVERYTHING }]);
         let scps = input.scps.iter();
         let scps = scps.map(|scp| (scp.account, scp.levels.iter().map(|level| docs.place(level)).collect()));
         let scps = scps.collect();
@@ -80,6 +83,8 @@ impl<'a> World<'a> {
         let state_matrix = builder.docs.matrix(&state_arns);
         let mut limits = builder.limits;
         limits.extend(note);
+        limits.extend(left);
+        let points = points.into_iter().map(|point| Point::new(point, &builder.docs, &keys)).collect();
         let asks_preconditions = {
             let asked = builder.docs.all().iter().filter_map(|doc| doc.compiled.as_ref());
             asked.flat_map(|doc| doc.condition_keys()).any(|key| key.starts_with("s3:if-"))
@@ -88,7 +93,6 @@ impl<'a> World<'a> {
             input,
             account,
             owner: builder.owner,
-            partition,
             bucket_arn,
             keys,
             lock_arns,
@@ -96,6 +100,8 @@ impl<'a> World<'a> {
             state_matrix,
             policy,
             rcps,
+            points,
+            everything,
             key_policy,
             actors: builder.actors,
             stranger,

@@ -75,7 +75,7 @@ impl<'a> Docs<'a> {
         let mut known = Vec::with_capacity(policies.len());
         for policy in policies {
             let number = self.add(policy.text);
-            if let Some(wrong) = self.get(number).and_then(|doc| doc.wrong.as_ref()) {
+            if let Some(wrong) = self.wrong(number) {
                 return Place::NotKnown(format!("the policy {} is no policy: {wrong}", policy.name));
             }
             known.push((policy.name, number));
@@ -87,10 +87,20 @@ impl<'a> Docs<'a> {
     pub(super) fn reading(&mut self, name: &'a str, reading: &Reading<&'a str>) -> Place<'a> {
         match reading {
             Reading::Absent => Place::Absent,
-            Reading::Known(text) => self.place(&[NamedPolicy { name, text }]),
+            Reading::Known(text) => {
+                let number = self.add(text);
+                match self.wrong(number) {
+                    Some(wrong) => Place::NotKnown(format!("{name} is no policy: {wrong}")),
+                    None => Place::Known(vec![(name, number)]),
+                }
+            }
             Reading::NotAsked => Place::NotKnown(format!("{name} was not asked for")),
             Reading::Failed(why) => Place::NotKnown(format!("{name} could not be read: {why}")),
         }
+    }
+
+    fn wrong(&self, number: usize) -> Option<&str> {
+        self.get(number)?.wrong.as_deref()
     }
 
     pub(super) fn get(&self, number: usize) -> Option<&Doc> {

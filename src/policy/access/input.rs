@@ -69,8 +69,8 @@ pub struct BucketInput<'a> {
     pub public_access_block: Reading<BlockPublicAccess>,
     /// The account's public access block.
     pub account_public_access_block: Reading<BlockPublicAccess>,
-    /// Names of access points on the bucket.
-    pub access_points: Reading<Vec<&'a str>>,
+    /// Access points on the bucket.
+    pub access_points: Reading<Vec<AccessPointInput<'a>>>,
     /// The KMS key that encrypts new objects; none for other encryption, or where it is not known.
     pub kms: Option<KmsInput<'a>>,
 }
@@ -83,6 +83,21 @@ pub struct BlockPublicAccess {
     pub ignore_public_acls: bool,
     pub block_public_policy: bool,
     pub restrict_public_buckets: bool,
+}
+
+/// An access point.
+#[derive(Debug, Clone, Default)]
+pub struct AccessPointInput<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its ARN, which names its account.
+    pub arn: &'a str,
+    /// The VPC from which alone it takes requests.
+    pub vpc: Option<&'a str>,
+    /// Its policy's JSON text.
+    pub policy: Reading<&'a str>,
+    /// Its public access block.
+    pub public_access_block: Reading<BlockPublicAccess>,
 }
 
 /// A KMS key.

@@ -19,11 +19,13 @@ mod guess;
 mod input;
 mod keys;
 mod output;
+mod points;
 pub mod rules;
 mod runners;
 mod sets;
 mod setup;
 mod shape;
+mod simulate;
 #[cfg(test)]
 mod tests;
 mod trust;
@@ -31,12 +33,13 @@ mod world;
 mod writes;
 
 pub use input::{
-    AccessInput, BlockPublicAccess, BucketInput, GrantInput, KmsInput, NamedPolicy, PrincipalInput, Reading,
-    RolePatterns, ScpInput, StateInput,
+    AccessInput, AccessPointInput, BlockPublicAccess, BucketInput, GrantInput, KmsInput, NamedPolicy,
+    PrincipalInput, Reading, RolePatterns, ScpInput, StateInput,
 };
 pub use keys::{ANY_STATE, ANY_WORKSPACE};
 pub use output::{Access, AccessFinding, AccessReport, Certainty, Holder, LockAccess, Part, RoleUse};
 pub use rules::AccessRule;
+pub use simulate::{Answer, Compared, Question, compare, questions};
 
 use bench::{Bench, say};
 use sets::Row;
@@ -69,6 +72,7 @@ pub fn judge(input: &AccessInput<'_>) -> AccessReport {
         writes::judge(&mut bench);
         guards::judge(&mut bench);
         explain::judge(&mut bench);
+        points::judge(&mut bench);
     }
     runners::judge(&mut bench);
     trust::judge(&mut bench);
@@ -129,8 +133,8 @@ fn limits(world: &World<'_>) -> Vec<String> {
         }
         Some(_) => {}
     }
-    if input.bucket.access_points.known().is_some_and(|points| !points.is_empty()) {
-        limits.push("requests through access points are not decided".to_owned());
+    if matches!(input.bucket.access_points, Reading::NotAsked) {
+        limits.push("access points were not read: requests through them are not decided".to_owned());
     }
     limits.sort();
     limits.dedup();

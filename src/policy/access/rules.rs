@@ -15,6 +15,18 @@ const fn rule(id: &'static str, severity: &'static str, summary: &'static str) -
     AccessRule { id, severity, summary }
 }
 
+/// `simulator-differs`.
+pub const SIMULATOR_DIFFERS: AccessRule = rule(
+    "simulator-differs",
+    "medium",
+    "AWS's policy simulator decides otherwise about a principal's rights on locks",
+);
+/// `access-point-opens-locks`.
+pub const ACCESS_POINT_OPENS_LOCKS: AccessRule = rule(
+    "access-point-opens-locks",
+    "high",
+    "an access point lets others at locks that the bucket policy keeps them from",
+);
 /// `lock-delete-unlimited`.
 pub const LOCK_DELETE_UNLIMITED: AccessRule =
     rule("lock-delete-unlimited", "high", "no policy limits who may delete locks");
@@ -220,6 +232,7 @@ pub const DIRECTORY_BUCKET: AccessRule =
 /// All of them, by id.
 pub const ALL: &[AccessRule] = &[
     ACCESS_NOT_KNOWN,
+    ACCESS_POINT_OPENS_LOCKS,
     BREAK_GLASS_DELETES_BLINDLY,
     BUCKET_ACLS_ACTIVE,
     BUCKET_LIFECYCLE_UNPROTECTED,
@@ -261,6 +274,7 @@ pub const ALL: &[AccessRule] = &[
     RUNNER_CANNOT_READ_LOCK,
     RUNNER_LIMITED_BY_BOUNDARY,
     RUNNER_WITHOUT_LOCK_RIGHTS,
+    SIMULATOR_DIFFERS,
     STATE_WRITE_NEEDS_IF_NONE_MATCH,
     STATEMENT_NEVER_APPLIES,
     UNLOCK_NEEDS_IF_MATCH,

@@ -6,6 +6,7 @@ use super::super::decision::{Decision, Verdict};
 use super::actor::Actor;
 use super::asker::Headers;
 use super::output::{Certainty, Holder, LockAccess};
+use super::points::{self, Via};
 use super::world::World;
 
 /// Whether somebody can do something.
@@ -60,7 +61,30 @@ impl Can {
         if other.rank() > self.rank() { other.clone() } else { self.clone() }
     }
 
-    fn only(self, condition: &str) -> Can {
+    /// Both must be so.
+    pub(super) fn and(self, other: &Can) -> Can {
+        match (self, other) {
+            (Can::No, _) | (_, Can::No) => Can::No,
+            (Can::Unknown(mut why), Can::Unknown(more)) => {
+                why.extend(more.iter().filter(|more| !why.contains(more)).cloned().collect::<Vec<_>>());
+                Can::Unknown(why)
+            }
+            (Can::Unknown(why), _) => Can::Unknown(why),
+            (_, Can::Unknown(why)) => Can::Unknown(why.clone()),
+            (Can::If(mut conditions, mut statements), Can::If(more, by)) => {
+                conditions.extend(
+                    more.iter().filter(|more| !conditions.contains(more)).cloned().collect::<Vec<_>>(),
+                );
+                statements
+                    .extend(by.iter().filter(|by| !statements.contains(by)).cloned().collect::<Vec<_>>());
+                Can::If(conditions, statements)
+            }
+            (Can::Yes, other) => other.clone(),
+            (own, Can::Yes) => own,
+        }
+    }
+
+    pub(super) fn only(self, condition: &str) -> Can {
         match self {
             Can::Yes => Can::If(vec![condition.to_owned()], Vec::new()),
             Can::If(mut conditions, statements) => {
@@ -131,6 +155,8 @@ pub(super) struct Row {
     pub(super) decrypts: Can,
     /// What it can do to the bucket.
     pub(super) strip: Vec<(&'static str, Can)>,
+    /// What it can do through access points.
+    ways: Vec<Via>,
 }
 
 /// What takes protection from locks, or works around it.
@@ -182,7 +208,13 @@ impl Row {
                 (action, Can::of(world, actor, &decision))
             })
             .collect();
+        row.ways = points::ways(world, actor, &row);
         row
+    }
+
+    /// What it can do with a lock through an access point; nothing where there is no rights.
+    pub(super) fn through(&self, point: usize, key: usize) -> Option<&Rights> {
+        self.ways.iter().find(|via| via.point == point)?.rights(key)
     }
 
     /// What it can do with the lock of this number.
@@ -233,11 +265,13 @@ pub(super) fn uses_key(world: &World<'_>, actor: &Actor<'_>, operation: &str) ->
 }
 
 /// Puts keys into groups about which the same is true for everybody. Gives the keys' numbers.
-fn groups(world: &World<'_>, rows: &[Row]) -> Vec<Vec<usize>> {
+pub(super) fn groups(world: &World<'_>, rows: &[&Row]) -> Vec<Vec<usize>> {
     let mut group_of = vec![0_usize; world.keys.len()];
-    for row in rows.iter().filter(|row| row.rights.len() > 1) {
+    let direct = rows.iter().filter(|row| row.rights.len() > 1).map(|row| &row.class_of);
+    let through = rows.iter().flat_map(|row| &row.ways).map(|via| &via.class_of);
+    for classes in direct.chain(through) {
         let mut found: HashMap<(usize, u16), usize> = HashMap::new();
-        for (group, class) in group_of.iter_mut().zip(&row.class_of) {
+        for (group, class) in group_of.iter_mut().zip(classes) {
             let next = found.len();
             *group = *found.entry((*group, *class)).or_insert(next);
         }
@@ -261,19 +295,35 @@ pub(super) fn sets(world: &World<'_>, rows: &[Row]) -> (Vec<LockAccess>, Vec<Hol
     let shown = |at: usize| at != world.stranger || world.input.principals.known().is_none();
     let actors =
         || world.actors.iter().zip(rows).enumerate().filter(|(at, _)| shown(*at)).map(|(_, both)| both);
-    let locks = groups(world, rows).into_iter().map(|group| {
+    let of_all: Vec<&Row> = rows.iter().collect();
+    let locks = groups(world, &of_all).into_iter().map(|group| {
         let first = group.first().copied().unwrap_or_default();
         let set = |of: &dyn Fn(&Rights, &Row) -> Can| {
             let holders = actors()
                 .filter_map(|(actor, row)| holder(world, actor, of(row.rights(first)?, row), Vec::new()));
             sorted(holders.collect())
         };
+        // A detour is worth telling where the direct way is not surely open.
+        let all = |of: &dyn Fn(&Rights) -> Can| {
+            let mut holders = set(&|rights, _| of(rights));
+            for (actor, row) in actors() {
+                if row.rights(first).is_none_or(|rights| of(rights) == Can::Yes) {
+                    continue;
+                }
+                let ways = row.ways.iter().filter_map(|via| {
+                    let way = world.points.get(via.point)?.way();
+                    Some((way, of(via.rights(first)?)))
+                });
+                holders.extend(detour(world, actor, ways));
+            }
+            sorted(holders)
+        };
         LockAccess {
             keys: group.iter().filter_map(|key| world.keys.get(*key)).map(|key| key.lock.clone()).collect(),
-            can_delete: set(&|rights, _| rights.can_delete()),
-            can_delete_version: set(&|rights, _| rights.delete_version.clone()),
-            can_overwrite: set(&|rights, _| rights.can_overwrite()),
-            can_create: set(&|rights, _| rights.can_create()),
+            can_delete: all(&Rights::can_delete),
+            can_delete_version: all(&|rights| rights.delete_version.clone()),
+            can_overwrite: all(&Rights::can_overwrite),
+            can_create: all(&Rights::can_create),
             cannot_release: set(&|rights, row| rights.cannot_release(&row.decrypts)),
         }
     });
@@ -290,6 +340,22 @@ pub(super) fn sets(world: &World<'_>, rows: &[Row]) -> (Vec<LockAccess>, Vec<Hol
         strip.extend(seen.into_iter().filter_map(|(can, actions)| holder(world, actor, can, actions)));
     }
     (locks.collect(), sorted(strip))
+}
+
+/// Somebody's best way through an access point: the surest, and of those the first by name.
+fn detour(world: &World<'_>, actor: &Actor<'_>, ways: impl Iterator<Item = (String, Can)>) -> Option<Holder> {
+    let mut best: Option<(String, Can)> = None;
+    for (way, can) in ways {
+        if best.as_ref().is_none_or(|(_, known)| can.rank() > known.rank()) {
+            best = Some((way, can));
+        }
+    }
+    let (way, can) = best?;
+    let can = match can {
+        Can::Unknown(why) => Can::Unknown(std::iter::once(way).chain(why).collect()),
+        can => can.only(&way),
+    };
+    holder(world, actor, can, Vec::new())
 }
 
 fn sorted(mut holders: Vec<Holder>) -> Vec<Holder> {

@@ -65,7 +65,11 @@ fn public_access(bench: &mut Bench<'_, '_>) {
         return;
     }
     let asked = matches!(input.account_public_access_block, Reading::Known(_) | Reading::Absent);
-    let account = if asked { " and not for its account either" } else { " (the account's was not read)" };
+    let account = match &input.account_public_access_block {
+        Reading::Known(_) | Reading::Absent => " and not for its account either".to_owned(),
+        Reading::NotAsked => " (the account's was not read)".to_owned(),
+        Reading::Failed(why) => format!(" (the account's could not be read: {why})"),
+    };
     let message = format!("{} is off for the bucket{account}", off.join(", "));
     let help = "turn all four settings on: a state bucket is never public";
     let finding = say(rules::BUCKET_PUBLIC_ACCESS_NOT_BLOCKED, message, help);
@@ -89,7 +93,7 @@ const FIXED: [&str; 12] = [
     "s3:dataaccesspointaccount",
 ];
 
-fn is_public(shape: &Shape) -> bool {
+pub(super) fn is_public(shape: &Shape) -> bool {
     let fixed = shape.conditions.iter().any(|asked| {
         let values =
             !asked.values.is_empty() && asked.values.iter().all(|value| !value.contains(['*', '?', '$']));
@@ -129,47 +133,43 @@ fn public_policy(bench: &mut Bench<'_, '_>) {
 /// Policies of principals and of the organization see an access point's ARN, not the bucket's.
 fn access_points(bench: &mut Bench<'_, '_>) {
     let world = bench.world;
-    let Some(points) = world.input.bucket.access_points.known().filter(|points| !points.is_empty()) else {
-        return;
-    };
     let action = "s3:deleteobject";
-    let limited_here = world.statements().any(|shape| shape.limits_callers(action));
-    if limited_here {
-        return;
-    }
-    let region = world.input.bucket.region.unwrap_or("eu-central-1");
-    let partition = world.partition;
-    let misses = |shape: &Shape| {
-        shape.deny
-            && shape.about_action(action)
-            && world.keys.iter().any(|key| {
-                let around = |point: &&str| {
-                    let owner = &world.owner;
-                    let arn = format!(
-                        "arn:{partition}:s3:{region}:{owner}:accesspoint/{point}/object/{}",
-                        key.lock
-                    );
-                    !shape.about_resource(&arn)
-                };
-                shape.about_resource(&world.object(&key.lock)) && points.iter().any(around)
-            })
-    };
-    let scps = world.actors.iter().flat_map(|actor| {
-        let levels = actor.scps.iter().flatten();
-        levels.map(|level| ("service control policy", level)).chain([("policy", &actor.identity)])
-    });
     let mut found: Vec<String> = Vec::new();
-    for (kind, place) in scps {
-        let shapes = world.docs.shapes(place).filter(|(_, shape)| misses(shape));
-        found.extend(shapes.map(|(name, shape)| shape.reference(&format!("{kind} {name}"))));
+    let mut points: Vec<&str> = Vec::new();
+    let others = world.actors.iter().zip(bench.rows).filter(|(actor, _)| actor.part == Part::Other);
+    for (actor, row) in others {
+        // Only who is kept from a lock directly, and is not through the access point, is led around something.
+        let led = |point: usize| {
+            let keys = world.keys.iter().enumerate().filter(move |(at, _)| {
+                let through = row.through(point, *at).is_some_and(|rights| rights.can_delete().is_real());
+                through && row.rights(*at).is_some_and(|rights| rights.can_delete().is_no())
+            });
+            keys.map(|(_, key)| key)
+        };
+        let levels = actor.scps.iter().flatten().map(|level| ("service control policy", level));
+        for (kind, place) in levels.chain([("policy", &actor.identity)]) {
+            for (name, shape) in world.docs.shapes(place) {
+                let denies = shape.deny && shape.about_action(action);
+                let missed = world.points.iter().enumerate().filter(|(point, _)| {
+                    denies && led(*point).any(|key| shape.about_resource(&world.object(&key.lock)))
+                });
+                let missed: Vec<&str> = missed.map(|(_, point)| point.input.name).collect();
+                if !missed.is_empty() {
+                    found.push(shape.reference(&format!("{kind} {name}")));
+                    points.extend(missed);
+                }
+            }
+        }
     }
     found.sort();
     found.dedup();
+    points.sort_unstable();
+    points.dedup();
     let Some(first) = found.first().cloned() else { return };
     let message = format!(
         "deleting locks is denied by {} on the bucket's ARN only, and the access points {} lead around that",
         names(&found),
-        names(points)
+        names(&points)
     );
     let help = "put the Deny into the bucket policy, which sees requests through access points, too";
     bench.bucket(say(rules::DENY_MISSES_ACCESS_POINTS, message, help).at(Some(first)));
@@ -203,6 +203,17 @@ fn not_known(bench: &mut Bench<'_, '_>) {
                 let statement = super::shape::reference(BUCKET_POLICY, index, None);
                 found.push((bucket.clone(), message, Some(statement)));
             }
+        }
+    }
+    let input = &world.input.bucket;
+    if let Reading::Failed(why) = &input.access_points {
+        found.push((bucket.clone(), format!("which access points lead to locks is not known: {why}"), None));
+    }
+    for point in &world.points {
+        if let Place::NotKnown(why) = &point.policy {
+            let message =
+                format!("the policy of an access point is not known, so neither is whom it lets in: {why}");
+            found.push((bucket.clone(), message, None));
         }
     }
     let stranger = bench.row(world.stranger);

@@ -9,6 +9,7 @@ use super::docs::{Docs, Matrix, Place};
 use super::input::{AccessInput, KmsInput, PrincipalInput};
 use super::keys::Key;
 use super::output::Part;
+use super::points::Point;
 use super::shape::{Shape, reference};
 
 /// How the bucket's policy is called.
@@ -22,7 +23,6 @@ pub(super) struct World<'a> {
     pub(super) account: Option<String>,
     /// The owner for asking: [`World::account`], or a made-up one.
     pub(super) owner: String,
-    pub(super) partition: &'a str,
     pub(super) bucket_arn: String,
     pub(super) keys: Vec<Key>,
     /// One for each key.
@@ -32,6 +32,10 @@ pub(super) struct World<'a> {
     pub(super) state_matrix: Matrix,
     pub(super) policy: Place<'a>,
     pub(super) rcps: Vec<Place<'a>>,
+    /// Access points.
+    pub(super) points: Vec<Point<'a>>,
+    /// A policy that allows everything.
+    pub(super) everything: Place<'a>,
     pub(super) key_policy: Place<'a>,
     pub(super) actors: Vec<Actor<'a>>,
     /// A role with all rights in the owner's account.

@@ -199,7 +199,7 @@ pub(super) fn auditor(wanted: &Wanted, keys: &[String]) -> Value {
         json!({
             "Sid": "AccessPointPolicies",
             "Effect": "Allow",
-            "Action": "s3:GetAccessPointPolicy",
+            "Action": ["s3:GetAccessPoint", "s3:GetAccessPointPolicy"],
             "Resource": format!("arn:{partition}:s3:*:{account}:accesspoint/*"),
         }),
         json!({

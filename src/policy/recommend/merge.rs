@@ -9,7 +9,7 @@ use super::probe::filled;
 use super::refusal::{Gate, Refusal, not_mergeable};
 use crate::policy::is_account;
 use crate::policy::json::Json;
-use crate::policy::pattern::arn_parts;
+use crate::policy::pattern::{Glob, arn_parts};
 
 /// The policy's version that knows variables.
 const CURRENT: &str = "2012-10-17";
@@ -50,6 +50,16 @@ pub(super) fn merge(wanted: &Wanted, ours: Vec<Value>, variables: bool) -> Resul
         members = std::iter::once(("Version".to_owned(), Value::from(CURRENT))).chain(members).collect();
     }
     let mut statements = listed(&before)?;
+    for (n, statement) in statements.iter().enumerate() {
+        if let Some(resource) = elsewhere(statement, &wanted.bucket) {
+            return Err(not_mergeable(&format!(
+                "statement {} names `{resource}`, which is not in bucket `{}`: S3 takes no such policy, and it may be \
+                 another bucket's",
+                n + 1,
+                wanted.bucket
+            )));
+        }
+    }
     let mentioned = statements.iter().flat_map(mentions).collect();
     let count = statements.len();
     let mut taken: BTreeSet<String> = statements.iter().filter_map(sid).map(str::to_owned).collect();
@@ -77,6 +87,20 @@ pub(super) fn merge(wanted: &Wanted, ours: Vec<Value>, variables: bool) -> Resul
     }
     members.insert("Statement".to_owned(), Value::Array(statements));
     Ok(Merged { policy: Value::Object(members), before: Some(Value::Object(before)), notes, mentioned })
+}
+
+/// A resource that is in another bucket, or no resource of S3 at all. What is no ARN is the evaluator's to refuse.
+fn elsewhere<'s>(statement: &'s Value, bucket: &str) -> Option<&'s str> {
+    let resource = statement.get("Resource")?;
+    let all = resource.as_array().map_or(std::slice::from_ref(resource), Vec::as_slice);
+    all.iter().filter_map(Value::as_str).find(|resource| {
+        arn_parts(resource).is_some_and(|[_, _, service, _, _, name]| {
+            let of = name.split('/').next().unwrap_or_default();
+            // A variable stands for whatever the request brings.
+            let here = Glob::new(of).matches(bucket) || of.contains("${");
+            service != "s3" || !here
+        })
+    })
 }
 
 /// The present policy: an object whose every member is kept.

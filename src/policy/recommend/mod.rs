@@ -22,6 +22,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -103,7 +104,7 @@ pub enum Encryption {
 }
 
 /// Everything that one bucket needs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Advice {
     /// The bucket.
     pub bucket: String,

@@ -194,11 +194,12 @@ impl Proof<'_> {
         };
         let caller = Principal::parse(arn).map_err(|error| unusable(format!("the caller: {error}")))?;
         // A session's ARN does not hold its role's path; a guard of that name is its role.
-        let guard = self
-            .named
-            .guards()
-            .map(|role| caller.clone().with_role(&role.sample))
-            .find(|with| *with != caller);
+        let role_of = |guard: &Role| match &caller {
+            Principal::Session { role, role_arn: None, .. } => guard.named(role),
+            _ => None,
+        };
+        let mut guards = self.named.guards().filter_map(role_of).map(|role| caller.clone().with_role(&role));
+        let guard = guards.find(|with| *with != caller);
         let principal = guard.unwrap_or(caller);
         let request = bucket_request(self.wanted, &principal, "s3:PutBucketPolicy");
         let before = self.failed.len();

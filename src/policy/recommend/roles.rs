@@ -61,6 +61,14 @@ impl Named {
                 "name the role that manages the bucket: `--state-admin ARN`, or `state_admin` below `[roles]`",
             ));
         }
+        let of_wanted = |role: &&Role| role.partition() == wanted.partition;
+        if let Some(role) = named.all().find(|role| !of_wanted(role)) {
+            return Err(Refusal::new(
+                Gate::RoleUnusable,
+                format!("`{}` is of another partition than the bucket's `{}`", role.arn, wanted.partition),
+                "name roles of one partition: no request crosses partitions",
+            ));
+        }
         if let Some(role) = named.guards().find(|role| role.account != wanted.account) {
             return Err(Refusal::new(
                 Gate::RoleUnusable,
@@ -195,6 +203,10 @@ impl Role {
         Ok(Role { arn: arn.to_owned(), account: account.to_owned(), sample })
     }
 
+    fn partition(&self) -> &str {
+        arn_parts(&self.arn).map_or("", |[_, partition, ..]| partition)
+    }
+
     pub(super) fn has_wildcards(&self) -> bool {
         self.arn.contains(['*', '?'])
     }
@@ -202,6 +214,14 @@ impl Role {
     /// Whether it names the role with this ARN.
     pub(super) fn covers(&self, arn: &str) -> bool {
         Glob::new(&self.arn).matches(arn)
+    }
+
+    /// The ARN of a role with this name, where it is one that this names: the path is its own, with what AWS makes
+    /// filled in.
+    pub(super) fn named(&self, name: &str) -> Option<String> {
+        let (path, _) = self.arn.rsplit_once('/')?;
+        let arn = format!("{}/{name}", filled(path));
+        self.covers(&arn).then_some(arn)
     }
 
     /// Whether one of the two names the other.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::Wanted;
@@ -43,7 +44,7 @@ impl Serialize for Can {
 
 /// One principal's place in the four sets, when its own policies allow it everything: so far the bucket policy alone
 /// lets it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reach {
     /// The principal: a role as it was named, or words with an ARN.
     pub who: String,
@@ -55,16 +56,20 @@ pub struct Reach {
     pub after: Four,
 }
 
-/// The four sets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The four sets: each `no`, `yes`, or `depends on` what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Four {
     /// Can delete a lock, or one of its versions.
+    #[schemars(with = "String")]
     pub delete: Can,
     /// Can put another lock in place of one that is held.
+    #[schemars(with = "String")]
     pub overwrite: Can,
     /// Can create a lock.
+    #[schemars(with = "String")]
     pub create: Can,
     /// Can change the policy, lifecycle, versioning or replication of the bucket.
+    #[schemars(with = "String")]
     pub strip: Can,
 }
 

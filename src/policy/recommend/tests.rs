@@ -243,6 +243,43 @@ fn nobody_is_locked_out() {
 }
 
 #[test]
+fn who_comes_by_identity_center_is_the_role_that_a_pattern_names_and_no_other() {
+    let path = "aws-reserved/sso.amazonaws.com";
+    let caller = |admin: &str, arn: &str| {
+        let mut wanted = Wanted { caller: Some(arn.to_owned()), ..wanted() };
+        wanted.roles.state_admin = vec![role(admin)];
+        recommend(&wanted).map(|_| ()).map_err(|refusal| refusal.gate)
+    };
+    let session =
+        "arn:aws:sts::111122223333:assumed-role/AWSReservedSSO_StateAdmin_0123456789abcdef/ada@example.com";
+    let by_region = format!("{path}/eu-west-1/AWSReservedSSO_StateAdmin_0123456789abcdef");
+    for admin in [
+        format!("{path}/AWSReservedSSO_StateAdmin_*"),
+        format!("{path}/*/AWSReservedSSO_StateAdmin_*"),
+        format!("{path}/eu-west-1/AWSReservedSSO_StateAdmin_????????????????"),
+        by_region.clone(),
+        "*AWSReservedSSO_StateAdmin_*".to_owned(),
+    ] {
+        assert_eq!(caller(&admin, session), Ok(()), "{admin}");
+    }
+    // The role's ARN, with the path that Identity Center gives it.
+    assert_eq!(caller(&format!("{path}/*AWSReservedSSO_StateAdmin_*"), &role(&by_region)), Ok(()));
+    // Another permission set, another account, a path that the pattern does not hold.
+    let pattern = format!("{path}/*/AWSReservedSSO_StateAdmin_*");
+    let other = session.replace("StateAdmin", "ReadOnly");
+    assert_eq!(caller(&pattern, &other), Err(Gate::LocksOut));
+    assert_eq!(caller(&pattern, &session.replace("111122223333", "444455556666")), Err(Gate::LocksOut));
+    let without_region = role(&format!("{path}/AWSReservedSSO_StateAdmin_0123456789abcdef"));
+    assert_eq!(caller(&pattern, &without_region), Err(Gate::LocksOut));
+    // A pattern without the path names nobody who comes so.
+    assert_eq!(caller("AWSReservedSSO_StateAdmin_*", &role(&by_region)), Err(Gate::LocksOut));
+    // A session is no role that a policy can name.
+    let mut wanted = wanted();
+    wanted.roles.state_admin = vec![session.to_owned()];
+    assert_eq!(refused(&wanted).gate, Gate::RoleUnusable);
+}
+
+#[test]
 fn roles_that_can_not_be_used_are_refused_with_the_reason() {
     let runner = |arn: &str| {
         let mut wanted = wanted();

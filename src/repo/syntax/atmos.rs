@@ -73,7 +73,7 @@ fn unreadable(file: &str, text: Text<'_>, offset: usize, why: &str) -> Vec<Probl
         "This YAML names an s3 backend's lock settings and could not be read: {why}. Check these settings by hand; \
          if it is a template, render it first."
     );
-    vec![Problem { kind: ProblemKind::ParseError, place: text.place(file, offset), message }]
+    vec![Problem { kind: ProblemKind::ParseError, place: text.place(file, offset), message, excerpt: None }]
 }
 
 struct Key {

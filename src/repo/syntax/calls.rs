@@ -3,6 +3,7 @@
 //! a root module.
 
 use crate::repo::facts::Call;
+use crate::repo::needles::Needles;
 use crate::repo::text::{Span, Text};
 
 use super::dirs;
@@ -101,6 +102,9 @@ pub(crate) fn language(path: &str) -> Option<Language> {
     }
 }
 
+/// Flags for which configuration is read: nearly every such file says "terraform" somewhere.
+static OWN_FLAGS: Needles = Needles::new(&[b"backend-config", b"-lock=", b"force-unlock"]);
+
 /// Every call in a file, in order of appearance. Comments are never calls; a flag whose command can't be told makes
 /// a call with an empty subcommand.
 pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
@@ -109,8 +113,8 @@ pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
         return Vec::new();
     }
     let own = language == Language::Code(calls_code::Style::HCL);
-    if own && !["backend-config", "-lock=", "force-unlock"].iter().any(|flag| has(text.bytes(), flag)) {
-        return Vec::new(); // nearly every such file says "terraform" somewhere
+    if own && !OWN_FLAGS.any_in(text.bytes()) {
+        return Vec::new();
     }
     let mut reader = Reader::new(file, text);
     let whole = Span::new(0, text.bytes().len());
@@ -124,10 +128,6 @@ pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
         Language::Code(style) => calls_code::read(&mut reader, whole, style, Around::Code, None),
     }
     reader.finish()
-}
-
-fn has(bytes: &[u8], word: &str) -> bool {
-    memchr::memmem::find(bytes, word.as_bytes()).is_some()
 }
 
 /// What the readers of all languages share.
@@ -458,11 +458,11 @@ fn is_prefix(text: &str) -> bool {
     })
 }
 
+/// What a line may hold beside flags that changes where the next command runs.
+static DIRS: Needles = Needles::new(&[b"cd ", b"$(", b"${TF", b"$TF", b"tf ", b"tg ", b"popd", b"Location"]);
+
 fn flags_or_dirs(bytes: &[u8]) -> bool {
-    flags::may_matter(bytes)
-        || ["cd ", "$(", "${TF", "$TF", "tf ", "tg ", "popd", "Location"]
-            .iter()
-            .any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+    flags::may_matter(bytes) || DIRS.any_in(bytes)
 }
 
 /// The state of one shell.

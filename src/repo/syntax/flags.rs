@@ -2,6 +2,7 @@
 //! No shell syntax is read here.
 
 use crate::repo::facts::Call;
+use crate::repo::needles::Needles;
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Position, Span};
@@ -68,9 +69,9 @@ pub(crate) struct Where<'c> {
 
 /// Whether a flag that matters could be in this text.
 pub(crate) fn may_matter(text: &[u8]) -> bool {
-    ["terraform", "tofu", "terragrunt", "backend-config", "-lock=", "force-unlock"]
-        .iter()
-        .any(|needle| memchr::memmem::find(text, needle.as_bytes()).is_some())
+    static FLAGS: Needles =
+        Needles::new(&[b"terraform", b"tofu", b"terragrunt", b"backend-config", b"-lock=", b"force-unlock"]);
+    FLAGS.any_in(text)
 }
 
 /// Spans of placeholders in a text, outermost only: `${{ x }}`, `{{ x }}`, `${x}`, `$(x)`, `#{x}`, `$x`.

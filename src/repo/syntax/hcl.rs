@@ -127,6 +127,7 @@ pub fn parse_problem(file: &str, text: Text<'_>, error: &LexError) -> Problem {
         kind: ProblemKind::ParseError,
         place: text.place(file, error.offset),
         message: format!("{}; correct it, or check this file by hand", error.message),
+        excerpt: None,
     }
 }
 
@@ -139,7 +140,8 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
         ModuleFacts { generated_by: generated_by(text.bytes()).map(str::to_owned), ..Default::default() };
     let mut problems = Vec::new();
     let whole = Span::new(0, text.bytes().len());
-    let top = lexer::body(text.bytes(), whole);
+    // A module is mostly other blocks: they are passed over without being kept.
+    let top = lexer::blocks(text.bytes(), whole, &[b"terraform", b"data", b"module"]);
     problems.extend(top.error.iter().map(|error| parse_problem(file, text, error)));
     for block in &top.blocks {
         match (block.keyword.as_str(), block.labels.as_slice()) {
@@ -167,9 +169,9 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
 
 /// Whether [`read_module_file`] would find nothing that HCL refuses, in a file without a backend.
 pub fn is_sound_without_backend(text: Text<'_>) -> bool {
-    let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
-    let mut blocks = top.blocks_of("terraform").filter(|block| block.labels.is_empty());
-    top.error.is_none() && blocks.all(|block| lexer::body(text.bytes(), block.body).error.is_none())
+    let top = lexer::blocks(text.bytes(), Span::new(0, text.bytes().len()), &[b"terraform"]);
+    let mut blocks = top.blocks.iter().filter(|block| block.labels.is_empty());
+    top.error.is_none() && blocks.all(|block| lexer::blocks(text.bytes(), block.body, &[]).error.is_none())
 }
 
 fn read_terraform_block(
@@ -237,6 +239,7 @@ fn duplicates(file: &str, source: &Source) -> Vec<Problem> {
                 "`{}` stands twice in this block: `init` stops here; remove one of them",
                 setting.name
             ),
+            excerpt: None,
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::repo::needles::Needles;
 use crate::repo::partial::is_well_known;
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -32,7 +33,7 @@ const WHY_UNKNOWN: &str = "the script fills it in when it runs";
 pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) {
     let Some(language) = language(file) else { return Default::default() };
     let bytes = text.bytes();
-    let names_table = LOCK_SETTINGS.iter().any(|name| memchr::memmem::find(bytes, name.as_bytes()).is_some());
+    let names_table = names_lock(bytes);
     let hits = fragment::hits(text);
     // Terragrunt's own files are read whole by their own reader.
     if (hits.is_empty() && !names_table) || language == Language::Code(super::calls_code::Style::HCL) {
@@ -58,9 +59,8 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
 }
 
 fn names_lock(bytes: &[u8]) -> bool {
-    [&b"dynamodb_table"[..], b"lock_table", b"use_lockfile"]
-        .iter()
-        .any(|name| memchr::memmem::find(bytes, name).is_some())
+    static NAMES: Needles = Needles::new(&[b"dynamodb_table", b"lock_table", b"use_lockfile"]);
+    NAMES.any_in(bytes)
 }
 
 struct Reader<'a> {
@@ -197,6 +197,7 @@ impl Reader<'_> {
                     place: source.place.clone(),
                     message: "a backend block begins here whose end could not be found; check it by hand"
                         .to_owned(),
+                    excerpt: None,
                 });
             }
             self.keep(source);

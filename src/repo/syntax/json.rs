@@ -77,7 +77,7 @@ impl<'a> Reader<'a> {
     }
 
     fn problem(&mut self, kind: ProblemKind, offset: usize, message: String) {
-        self.problems.push(Problem { kind, place: self.place(offset), message });
+        self.problems.push(Problem { kind, place: self.place(offset), message, excerpt: None });
     }
 
     fn wrong_type(&mut self, offset: usize, what: &str) {

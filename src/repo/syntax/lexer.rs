@@ -80,6 +80,12 @@ pub fn body(bytes: &[u8], within: Span) -> Body {
     Lexer::new(bytes, within).body()
 }
 
+/// The blocks of one body that begin with one of these keywords. All of it is lexed, and the first error told, as
+/// [`body`] does it; attributes and other blocks are not kept.
+pub fn blocks(bytes: &[u8], within: Span, keywords: &[&[u8]]) -> Body {
+    Lexer::new(bytes, within).items(Some(keywords))
+}
+
 /// The items of one object expression; `within` is between its braces.
 pub fn object(bytes: &[u8], within: Span) -> Body {
     Lexer::new(bytes, within).object()
@@ -492,7 +498,12 @@ impl<'a> Lexer<'a> {
         self.at = self.line_end(from.max(self.at).min(self.end));
     }
 
-    fn body(mut self) -> Body {
+    fn body(self) -> Body {
+        self.items(None)
+    }
+
+    /// All items, or only the blocks with these keywords.
+    fn items(mut self, keywords: Option<&[&[u8]]>) -> Body {
         let mut found = Body::default();
         // HCL takes exactly one argument, and no block, in a block that is written on one line.
         let mut on_opening_line = self.start > 0 && self.bytes.get(self.start - 1) == Some(&b'{');
@@ -517,12 +528,14 @@ impl<'a> Lexer<'a> {
                         if value_span.is_empty() {
                             found.fail(value_span.start, "expected a value");
                         }
-                        found.attributes.push(Attribute {
-                            name: String::from_utf8_lossy(name_span.of(self.bytes)).into_owned(),
-                            span: Span::new(start, value_span.end),
-                            name_span,
-                            value_span,
-                        });
+                        if keywords.is_none() {
+                            found.attributes.push(Attribute {
+                                name: String::from_utf8_lossy(name_span.of(self.bytes)).into_owned(),
+                                span: Span::new(start, value_span.end),
+                                name_span,
+                                value_span,
+                            });
+                        }
                         if on_opening_line && self.peek(0) == Some(b'\n') {
                             found.fail(start, "the first argument must stand on a line of its own");
                         }
@@ -534,7 +547,9 @@ impl<'a> Lexer<'a> {
                 }
                 continue;
             }
-            let labels = self.labels();
+            let wanted = keywords.is_none_or(|keywords| keywords.contains(&name_span.of(self.bytes)));
+            let mut labels = Vec::new();
+            self.labels(|quoted| labels.extend(wanted.then(|| unquote(quoted))));
             if self.peek(0) != Some(b'{') {
                 found.fail(self.at, "expected `=` or a block's `{`");
                 self.recover(start);
@@ -545,13 +560,15 @@ impl<'a> Lexer<'a> {
                     if on_opening_line {
                         found.fail(start, "a block can't stand inside a block written on one line");
                     }
-                    found.blocks.push(Block {
-                        keyword: String::from_utf8_lossy(name_span.of(self.bytes)).into_owned(),
-                        labels,
-                        span: Span::new(start, self.at),
-                        keyword_span: name_span,
-                        body,
-                    });
+                    if wanted {
+                        found.blocks.push(Block {
+                            keyword: String::from_utf8_lossy(name_span.of(self.bytes)).into_owned(),
+                            labels,
+                            span: Span::new(start, self.at),
+                            keyword_span: name_span,
+                            body,
+                        });
+                    }
                     self.skip_inline();
                     if !matches!(self.peek(0), None | Some(b'\n' | b'#' | b'/')) {
                         found.fail(self.at, "expected a new line after the block");
@@ -565,8 +582,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn labels(&mut self) -> Vec<String> {
-        let mut labels = Vec::new();
+    /// The labels of a block, quoted or not.
+    fn labels(&mut self, mut label: impl FnMut(&[u8])) {
         loop {
             self.skip_inline();
             let start = self.at;
@@ -575,15 +592,14 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 while !self.open.is_empty() && self.at < self.end {
                     if self.step_or_reset().is_err() {
-                        return labels;
+                        return;
                     }
                 }
-                let quoted = Span::new(start, self.at);
-                labels.push(unquote(quoted.of(self.bytes)));
+                label(Span::new(start, self.at).of(self.bytes));
             } else if let Some(span) = self.name() {
-                labels.push(String::from_utf8_lossy(span.of(self.bytes)).into_owned());
+                label(span.of(self.bytes));
             } else {
-                return labels;
+                return;
             }
         }
     }
@@ -867,6 +883,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn wanted_blocks_are_those_of_the_whole_body(
+            text in r#"(terraform|data|x|a = |[ \n="{}\[\]#,]|"l"|\{\n|\n\}\n|\$\{){0,40}"#
+        ) {
+            let whole = Span::new(0, text.len());
+            let all = body(text.as_bytes(), whole);
+            let wanted = blocks(text.as_bytes(), whole, &[b"terraform", b"data"]);
+            let of_all: Vec<Block> =
+                all.blocks.into_iter().filter(|b| b.keyword == "terraform" || b.keyword == "data").collect();
+            prop_assert_eq!(wanted, Body { attributes: Vec::new(), blocks: of_all, error: all.error });
+        }
+
         #[test]
         fn any_bytes_give_spans_inside_the_text(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
             let whole = Span::new(0, bytes.len());

@@ -134,6 +134,7 @@ impl Reader<'_> {
                     place: source.place.clone(),
                     message: "a backend block begins here that could not be read; check it by hand"
                         .to_owned(),
+                    excerpt: None,
                 });
             }
             self.sources.push(source);

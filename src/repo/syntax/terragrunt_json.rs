@@ -26,6 +26,7 @@ pub(super) fn read(file: &str, text: Text<'_>) -> (TerragruntFacts, Vec<Problem>
         kind: ProblemKind::ParseError,
         place: text.place(file, offset),
         message: format!("{message}; correct it, or check this file by hand"),
+        excerpt: None,
     };
     let refused = |offset: usize, message: &str| (TerragruntFacts::default(), vec![problem(offset, message)]);
     let Ok(json) = std::str::from_utf8(bytes.get(skipped..).unwrap_or_default()) else {

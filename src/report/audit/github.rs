@@ -30,8 +30,11 @@ pub fn render(report: &AuditReport<'_>) -> String {
         let level = if unread.hides_locks { "error" } else { "warning" };
         command(&mut out, level, None, "could not be read", &lines);
     }
+    // Annotations of what somebody has accepted already would only hide the others; that there is some is said.
+    let accepted = audit.findings.len() - report.open().count();
+    let accepted = if accepted == 0 { String::new() } else { format!(" ({accepted} more accepted)") };
     out.push_str(&format!(
-        "lockshift: {} in {}, {} not read\n",
+        "lockshift: {}{accepted} in {}, {} not read\n",
         count(report.open().count(), "finding", "findings"),
         count(audit.states.len(), "state", "states"),
         count(audit.unread.len(), "thing", "things"),
@@ -61,6 +64,18 @@ mod tests {
     fn commands_of_the_sample() {
         let audit = sample::audit();
         insta::assert_snapshot!(render(&AuditReport { audit: &audit, stats: false }));
+    }
+
+    #[test]
+    fn what_is_accepted_is_counted_and_not_annotated() {
+        let mut audit = sample::audit();
+        let accepted = audit.findings.iter().position(|finding| finding.ignored.is_some()).unwrap();
+        let some = render(&AuditReport { audit: &audit, stats: false });
+        assert!(some.contains(" findings (1 more accepted) in "), "{some}");
+        audit.findings[accepted].ignored = None;
+        let all = render(&AuditReport { audit: &audit, stats: false });
+        assert!(!all.contains("accepted"), "{all}");
+        assert_eq!(all.lines().count(), some.lines().count() + 1);
     }
 
     #[test]

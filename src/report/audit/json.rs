@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::migrate::evidence::Evidence;
     use crate::report::audit::sample;
-    use crate::report::schema_check::mismatch;
+    use crate::report::schema_check::{committed, mismatch};
 
     fn document() -> Value {
         let audit = sample::audit();
@@ -197,16 +197,6 @@ mod tests {
         assert_eq!(sample::raw_control(&json), None);
         let document: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(document["states"][0]["locks"]["s3"]["who"], json!(sample::EVIL));
-    }
-
-    fn committed(file: &str, schema: &Schema) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(file);
-        let current = serde_json::to_string_pretty(schema).unwrap() + "\n";
-        if std::env::var_os("LOCKSHIFT_UPDATE").is_some() {
-            std::fs::write(&path, &current).unwrap();
-        }
-        let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == current, "run the tests with LOCKSHIFT_UPDATE=1 and review {}", path.display());
     }
 
     #[test]

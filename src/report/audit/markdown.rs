@@ -5,6 +5,7 @@ use super::subjects::{Subject, groups, subjects};
 use super::wording::side_by_side;
 use super::{AuditReport, summary};
 use crate::audit::outcome::AuditFinding;
+use crate::policy::access::Access;
 use crate::report::markdown::{code, plain, whole};
 use crate::report::totals::SEVERITIES;
 
@@ -21,6 +22,7 @@ pub fn render(report: &AuditReport<'_>) -> String {
     section(&mut out, "Findings", report.open().count(), findings(report));
     let writers = outside(report);
     section(&mut out, "Written outside of an S3 lock", writers.len(), writers);
+    section(&mut out, "Who can do what to the locks", report.audit.access.len(), access(report));
     let accepted = accepted(report);
     section(&mut out, "Accepted", accepted.len(), accepted);
     out
@@ -137,6 +139,21 @@ fn outside(report: &AuditReport<'_>) -> Vec<String> {
         .collect()
 }
 
+/// One block for each bucket. The lines of the table, as a list that is as deep as they are.
+fn access(report: &AuditReport<'_>) -> Vec<String> {
+    let block = |access: &Access| {
+        let (heading, lines) = super::access::lines(access);
+        let mut out = format!("- {}\n", code(&heading));
+        for line in lines {
+            let text = line.trim_start();
+            let indent = line.len() - text.len();
+            out.push_str(&format!("{:indent$}- {}\n", "", plain(text)));
+        }
+        out
+    };
+    report.audit.access.iter().map(block).collect()
+}
+
 fn accepted(report: &AuditReport<'_>) -> Vec<String> {
     let line = |finding: &AuditFinding| {
         let reason = finding.ignored.as_deref()?;
@@ -149,6 +166,7 @@ fn accepted(report: &AuditReport<'_>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::finding::Severity;
+    use crate::policy::access::{Certainty, Holder, LockAccess, Part};
     use crate::report::audit::sample;
 
     #[test]
@@ -192,5 +210,40 @@ mod tests {
             (0..1_000).map(|n| sample::finding("r", Severity::Low, &format!("s3://b/{n}"), &long)).collect();
         let out = render(&AuditReport { audit: &audit, stats: false });
         assert!(out.len() < 65_000 && out.contains(" more left out"), "{}", out.len());
+    }
+
+    #[test]
+    fn who_can_do_what_stands_there_too_and_becomes_no_markup() {
+        let mut audit = sample::empty();
+        audit.access = vec![Access {
+            bucket: "acme-tfstate".into(),
+            account: Some("111122223333".into()),
+            locks: vec![LockAccess {
+                keys: vec!["a.tflock".into(), "[b](x).tflock".into()],
+                can_delete: vec![Holder {
+                    principal: "role/tf_apply".into(),
+                    part: Part::Runner,
+                    assumed: false,
+                    certainty: Certainty::Certain,
+                    actions: Vec::new(),
+                }],
+                ..LockAccess::default()
+            }],
+            ..Access::default()
+        }];
+        let out = render(&AuditReport { audit: &audit, stats: false });
+        let expected = "\
+### Who can do what to the locks (1)
+
+- `s3://acme-tfstate (account 111122223333)`
+  - a.tflock, \\[b\\](x).tflock
+    - can delete: role/tf\\_apply (runner)
+    - can delete versions: nobody
+    - can overwrite: nobody
+    - can create: nobody
+    - can't release what it creates: nobody
+  - can change what protects them: nobody
+";
+        assert!(out.ends_with(expected), "{out}");
     }
 }

@@ -14,10 +14,10 @@ mod subjects;
 pub mod summary;
 pub mod table;
 mod table_sections;
-mod wording;
+pub(in crate::report) mod wording;
 
 #[cfg(test)]
-mod sample;
+pub(in crate::report) mod sample;
 
 use crate::audit::outcome::{Audit, AuditFinding};
 use crate::finding::Severity;

@@ -8,8 +8,8 @@ use super::wording::in_lines;
 use crate::audit::outcome::AuditFinding;
 use crate::audit::snapshot::Unread;
 use crate::report::RuleText;
-use crate::report::sarif::{level, location, message, rule, uri};
-use crate::report::words::{safe_json, visible};
+use crate::report::sarif::{Run, judged, level, location, message, uri};
+use crate::report::words::visible;
 
 /// The report as one SARIF log; `rules` are all rules that could have fired, in the registry's order.
 ///
@@ -17,28 +17,14 @@ use crate::report::words::{safe_json, visible};
 /// None that an audit can cause.
 pub fn render(report: &AuditReport<'_>, rules: &[RuleText<'_>]) -> Result<String, serde_json::Error> {
     let audit = report.audit;
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": env!("CARGO_PKG_NAME"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
-            }},
-            // Code scanning keeps results of different categories apart: an audit must not close a scan's.
-            "automationDetails": { "id": "lockshift-audit/" },
-            "columnKind": "unicodeCodePoints",
-            "invocations": [{
-                "executionSuccessful": audit.unread.is_empty(),
-                "toolExecutionNotifications": audit.unread.iter().map(notification).collect::<Vec<_>>(),
-            }],
-            "results": audit.findings.iter().map(|finding| result(finding, rules)).collect::<Vec<_>>(),
-        }],
-    });
-    let mut json = serde_json::to_string_pretty(&log)?;
-    json.push('\n');
-    Ok(safe_json(&json).into_owned())
+    let run = Run {
+        // An audit must not close a scan's results.
+        category: Some("lockshift-audit/"),
+        complete: audit.unread.is_empty(),
+        notifications: audit.unread.iter().map(notification).collect(),
+        results: audit.findings.iter().map(|finding| result(finding, rules)).collect(),
+    };
+    run.log(rules)
 }
 
 fn result(finding: &AuditFinding, rules: &[RuleText<'_>]) -> Value {
@@ -47,7 +33,7 @@ fn result(finding: &AuditFinding, rules: &[RuleText<'_>]) -> Value {
     text.extend(finding.consequence.clone());
     text.extend(finding.help.clone());
     text.extend(finding.commands.iter().cloned());
-    let mut result = json!({
+    let result = json!({
         "ruleId": visible(&finding.rule),
         "level": level(finding.severity),
         "message": { "text": message(&text.join("\n\n")) },
@@ -55,18 +41,7 @@ fn result(finding: &AuditFinding, rules: &[RuleText<'_>]) -> Value {
         "partialFingerprints": { "lockshift/v1": visible(&finding.fingerprint()) },
         "properties": { "severity": finding.severity.as_str(), "subject": visible(&finding.subject) },
     });
-    if let Some(fields) = result.as_object_mut() {
-        if let Some(index) = rules.iter().position(|rule| rule.id == finding.rule) {
-            fields.insert("ruleIndex".to_owned(), json!(index));
-        }
-        if let Some(reason) = &finding.ignored {
-            fields.insert(
-                "suppressions".to_owned(),
-                json!([{ "kind": "external", "status": "accepted", "justification": visible(reason) }]),
-            );
-        }
-    }
-    result
+    judged(result, &finding.rule, finding.ignored.as_deref(), rules)
 }
 
 /// The place in the repository, and the subject by its name. GitHub refuses a whole file in which one result has no

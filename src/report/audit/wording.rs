@@ -3,7 +3,7 @@
 use crate::audit::outcome::{LockRecord, Locks};
 
 /// A span of seconds in two units: `3 days 4 hours`, `2 hours 10 minutes`, `40 seconds`.
-pub(super) fn span(seconds: u64) -> String {
+pub(in crate::report) fn span(seconds: u64) -> String {
     let units = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")];
     let mut rest = seconds;
     let mut said = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn span(seconds: u64) -> String {
 }
 
 /// An age; one below zero is a time in the future.
-pub(super) fn age(seconds: i64) -> String {
+pub(in crate::report) fn age(seconds: i64) -> String {
     if seconds < 0 {
         format!("{} in the future", span(seconds.unsigned_abs()))
     } else {
@@ -32,7 +32,7 @@ pub(super) fn age(seconds: i64) -> String {
 }
 
 /// `OperationTypeApply` is Terraform's name for `apply`.
-pub(super) fn operation(name: &str) -> String {
+pub(in crate::report) fn operation(name: &str) -> String {
     match name.strip_prefix("OperationType") {
         Some(short) if !short.is_empty() => short.to_lowercase(),
         _ => name.to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn operation(name: &str) -> String {
 /// The lines of two lock records: a name, the S3 value, the DynamoDB value; absent values are empty. A store without
 /// a record is told apart from one that was not read, and why it was not. Values are as the stores have them: whoever
 /// shows them makes them safe.
-pub(super) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)> {
+pub(in crate::report) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)> {
     let both = [&locks.s3, &locks.dynamodb];
     let row = |name: &'static str, value: &dyn Fn(&LockRecord) -> Option<String>| {
         let [s3, dynamodb] = both.map(|record| record.as_ref().and_then(value).unwrap_or_default());
@@ -74,7 +74,7 @@ pub(super) fn side_by_side(locks: &Locks) -> Vec<(&'static str, String, String)>
 }
 
 /// Both records in a line each, for formats without room: `S3: held by ci@runner (apply, 1.11.4), age 3 days, id …`.
-pub(super) fn in_lines(locks: Option<&Locks>) -> Vec<String> {
+pub(in crate::report) fn in_lines(locks: Option<&Locks>) -> Vec<String> {
     let Some(locks) = locks else { return Vec::new() };
     let s3 = ("S3", &locks.s3, &locks.s3_unknown);
     let dynamodb = ("DynamoDB", &locks.dynamodb, &locks.dynamodb_unknown);

@@ -189,3 +189,25 @@ fn a_lock_that_was_overwritten() {
     });
     assert_says("before the window", &long_ago, &[]);
 }
+
+#[test]
+fn locks_and_writes_are_kept_for_drawing_the_newest_and_those_outside_first() {
+    // A write each ten seconds, each inside a lock of its own, but for the three oldest.
+    let locks: Vec<(u64, Option<u64>)> = (0..247).rev().map(|n| (n * 10 + 2, Some(n * 10 + 1))).collect();
+    let writes: Vec<u64> = (0..250).rev().map(|n| n * 10 + 1).collect();
+    let trace = coverage(&past(&locks, &writes)).trace;
+    assert_eq!((trace.locks.len(), trace.more_locks), (200, 47));
+    assert_eq!((trace.writes.len(), trace.more_writes), (200, 50));
+    assert_eq!(trace.locks.last().map(|lock| (lock.from, lock.to)), Some((ago(2), Some(ago(1)))));
+    assert_eq!(trace.locks[0].who.as_deref(), Some("ann@laptop"));
+    let outside: Vec<Moment> =
+        trace.writes.iter().filter(|write| write.outside).map(|write| write.at).collect();
+    assert_eq!(outside, [ago(2491), ago(2481), ago(2471)]);
+    assert!(trace.writes.is_sorted_by_key(|write| write.at));
+    assert_eq!(trace.writes[3].at, ago(1961));
+
+    // The lock that is held now and is not among the versions is drawn, too.
+    let now = past(&[], &[10]).s3(Lock { age: 20, ..lock("1", 20) }).item(lock("1", 20));
+    let trace = coverage(&now).trace;
+    assert_eq!((trace.locks.len(), trace.locks[0].to), (1, None));
+}

@@ -1,9 +1,11 @@
 //! Tests of the judge as a whole.
 
 mod cases;
+mod points;
 mod properties;
 mod sets;
 mod settings;
+mod simulate;
 
 use super::{
     AccessFinding, AccessInput, AccessReport, BucketInput, NamedPolicy, PrincipalInput, Reading,

@@ -1,7 +1,7 @@
 //! Rules about settings, and the rest of what no case of the fixtures covers: each fires, and has a near miss.
 
 use super::*;
-use crate::policy::access::{BlockPublicAccess, ScpInput};
+use crate::policy::access::{AccessPointInput, BlockPublicAccess, ScpInput};
 
 const LIMIT_ALL: &str = r#"{"Statement": [{"Effect": "Deny", "Principal": "*",
     "Action": ["s3:DeleteObject", "s3:DeleteObjectVersion"], "Resource": "arn:aws:s3:::acme-tfstate/*.tflock",
@@ -100,6 +100,11 @@ fn a_restricted_public_policy_cuts_other_accounts_off() {
     assert_eq!(of(&open, "lock-open-to-everyone")[0].severity, "critical");
 }
 
+fn point(name: &'static str) -> AccessPointInput<'static> {
+    let arn = "arn:aws:s3:eu-west-1:111122223333:accesspoint/ap";
+    AccessPointInput { name, arn, policy: Reading::Absent, ..AccessPointInput::default() }
+}
+
 #[test]
 fn access_points_lead_around_a_deny_on_the_buckets_arn() {
     let scp = r#"{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}, {"Effect": "Deny",
@@ -108,11 +113,18 @@ fn access_points_lead_around_a_deny_on_the_buckets_arn() {
     let with_scp = |text, points: Vec<&'static str>| {
         let mut input = input();
         input.scps = vec![ScpInput { account: None, levels: vec![vec![NamedPolicy { name: "p-1", text }]] }];
-        input.bucket.access_points = Reading::Known(points);
+        input.bucket.access_points = Reading::Known(points.into_iter().map(point).collect());
         input
     };
     fires("deny-misses-access-points", &with_scp(scp, vec!["ap"]), &with_scp(scp, Vec::new()));
     assert!(!found(&with_scp(&wide, vec!["ap"])).contains(&"deny-misses-access-points"));
+    // The access point's own policy closes what the Deny misses.
+    let closed = r#"{"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject",
+        "Resource": "arn:aws:s3:eu-west-1:111122223333:accesspoint/ap/object/*.tflock"}]}"#;
+    let mut shut = with_scp(scp, vec!["ap"]);
+    shut.bucket.access_points =
+        Reading::Known(vec![AccessPointInput { policy: Reading::Known(closed), ..point("ap") }]);
+    assert!(!found(&shut).contains(&"deny-misses-access-points"));
     let mut here = with_scp(scp, vec!["ap"]);
     here.bucket.policy = Reading::Known(LIMIT_ALL);
     assert!(!found(&here).contains(&"deny-misses-access-points"));

@@ -1,0 +1,95 @@
+//! Variables, outputs, settings of a CI service and lines that name a table: they go with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Case, Scanned, Side, names};
+use crate::audit::expected::TableRef;
+use crate::repo::mentions::{Carrier, Mention};
+use crate::repo::text::Place;
+
+/// Entries that are listed at most; more are counted.
+const LISTED: usize = 200;
+
+/// Lists everything that carries the table's name and is not listed as a backend, reader, resource or statement.
+pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
+    let inventory = scanned.inventory;
+    let settings = inventory.sources.iter().flat_map(|source| {
+        let of_locks = source.settings.iter().filter(|setting| is_lock_setting(&setting.name));
+        of_locks.map(|setting| (source.place.file.as_str(), setting.at.line))
+    });
+    let grants = inventory.grants.iter().filter(|grant| names(table, &grant.resource, None));
+    let listed: BTreeSet<(&str, usize)> =
+        settings.chain(grants.map(|grant| (grant.place.file.as_str(), grant.place.line))).collect();
+    let makes = |mention: &Mention| match &mention.carrier {
+        Carrier::Block(block) => inventory
+            .lock_tables
+            .iter()
+            .any(|made| made.address == *block && made.place.file == mention.place.file),
+        _ => false,
+    };
+    // One line for each carrier in a file; what is sure of it is said.
+    let mut by_carrier: BTreeMap<(&str, &Carrier), (&Place, usize, bool)> = BTreeMap::new();
+    for mention in scanned.mentions {
+        if listed.contains(&(mention.place.file.as_str(), mention.place.line))
+            && !is_elsewhere(&mention.carrier)
+            || makes(mention)
+        {
+            continue;
+        }
+        let entry = by_carrier.entry((mention.place.file.as_str(), &mention.carrier)).or_insert((
+            &mention.place,
+            0,
+            false,
+        ));
+        entry.1 += 1;
+        entry.2 |= mention.sure;
+    }
+    for ((_, carrier), (place, times, sure)) in by_carrier.iter().take(LISTED) {
+        let doubt = if *sure { "" } else { " (it may hold the name: its value is not known here)" };
+        case.goes(format!("{}{doubt}", said(carrier, *times)), Some(place));
+    }
+    if let Some(more @ 1..) = by_carrier.len().checked_sub(LISTED) {
+        case.goes(format!("{more} more places that name it"), None);
+    }
+    let known: BTreeSet<&Place> = inventory.problems.iter().map(|problem| &problem.place).collect();
+    let unsearched = scanned.unsearched.iter().filter(|problem| !known.contains(&problem.place));
+    for problem in unsearched {
+        let says = format!("not searched for its name: {}", problem.message);
+        case.say(Side::Missing, says, Some(&problem.place));
+    }
+}
+
+/// What has to be removed where no file of the repository is: the CI service's own settings.
+pub(super) fn in_the_ci_service(mentions: &[Mention]) -> Option<String> {
+    let kept: BTreeSet<String> = mentions
+        .iter()
+        .filter(|mention| is_elsewhere(&mention.carrier))
+        .map(|mention| said(&mention.carrier, 1))
+        .collect();
+    let kept: Vec<String> = kept.into_iter().collect();
+    (!kept.is_empty()).then(|| format!("# and, where nothing else uses them, {}", kept.join(", ")))
+}
+
+fn is_lock_setting(name: &str) -> bool {
+    matches!(name, "dynamodb_table" | "lock_table")
+}
+
+/// Whether it is kept outside of the repository.
+fn is_elsewhere(carrier: &Carrier) -> bool {
+    matches!(carrier, Carrier::CiSecret(_) | Carrier::CiVariable(_))
+}
+
+fn said(carrier: &Carrier, times: usize) -> String {
+    match carrier {
+        Carrier::Variable(name) => format!("the variable `{name}`"),
+        Carrier::Local(name) => format!("the local value `{name}`"),
+        Carrier::Output(name) => format!("the output `{name}`"),
+        Carrier::VarFile(name) => format!("the assignment of `{name}`"),
+        Carrier::Environment(name) => format!("the environment variable `{name}`"),
+        Carrier::CiVariable(name) => format!("the CI service's variable `{name}`"),
+        Carrier::CiSecret(name) => format!("the CI service's secret `{name}`"),
+        Carrier::Block(header) => format!("`{header}`, which names it"),
+        Carrier::Line if times == 1 => "a line that names it".to_owned(),
+        Carrier::Line => format!("{times} lines that name it"),
+    }
+}

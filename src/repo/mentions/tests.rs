@@ -1,0 +1,148 @@
+use super::*;
+
+/// Follows the wanted words through files that are given as text: path, carrier, line.
+fn follow(table: &str, inventory: &Inventory, files: &[(&str, &str)]) -> Vec<(String, usize, Carrier, bool)> {
+    let mut search = Search::new(table, inventory);
+    while let Some(needles) = search.needles() {
+        let hits = files
+            .iter()
+            .flat_map(|(path, text)| {
+                carriers::hits(path, Text::new(text.as_bytes()), &needles, search.fresh())
+            })
+            .collect();
+        search.take(hits);
+    }
+    search.mentions().into_iter().map(|at| (at.place.file, at.place.line, at.carrier, at.sure)).collect()
+}
+
+fn plain(table: &str, files: &[(&str, &str)]) -> Vec<(String, usize, Carrier, bool)> {
+    follow(table, &Inventory::default(), files)
+}
+
+#[test]
+fn a_variable_is_followed_to_its_uses_in_its_own_module_only() {
+    let found = plain(
+        "acme-locks",
+        &[
+            ("a/variables.tf", "variable \"table\" {\n  default = \"acme-locks\"\n}\n"),
+            ("a/outputs.tf", "output \"lock_table\" {\n  value = var.table\n}\n"),
+            ("b/outputs.tf", "output \"other\" {\n  value = var.table\n}\n"),
+            ("ci.yml", "env:\n  TF_VAR_table: x\n"),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            ("a/outputs.tf".to_owned(), 2, Carrier::Output("lock_table".to_owned()), true),
+            ("a/variables.tf".to_owned(), 2, Carrier::Variable("table".to_owned()), true),
+            ("ci.yml".to_owned(), 2, Carrier::Environment("TF_VAR_table".to_owned()), true),
+        ]
+    );
+}
+
+#[test]
+fn a_longer_name_is_another_table() {
+    let files = [(
+        "a.tf",
+        "locals {\n  a = \"acme-locks-old\"\n  b = \"old-acme-locks\"\n  c = \"x.acme-locks\"\n}\n",
+    )];
+    assert_eq!(plain("acme-locks", &files), []);
+}
+
+#[test]
+fn an_arn_names_its_table() {
+    let files = [("deploy.sh", "export LOCK_ARN=arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks\n")];
+    assert_eq!(
+        plain("acme-locks", &files),
+        [("deploy.sh".to_owned(), 1, Carrier::Environment("LOCK_ARN".to_owned()), true)]
+    );
+}
+
+#[test]
+fn a_variable_file_leads_to_the_declaration_above_it() {
+    let found = plain(
+        "acme-locks",
+        &[
+            ("net/env/prod.tfvars", "table = \"acme-locks\"\n"),
+            ("net/variables.tf", "variable \"table\" {\n  type = string\n}\n"),
+            ("net/main.tf", "resource \"aws_ssm_parameter\" \"t\" {\n  value = var.table\n}\n"),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            ("net/env/prod.tfvars".to_owned(), 1, Carrier::VarFile("table".to_owned()), true),
+            ("net/main.tf".to_owned(), 2, Carrier::Block("aws_ssm_parameter.t".to_owned()), true),
+            ("net/variables.tf".to_owned(), 1, Carrier::Variable("table".to_owned()), true),
+        ]
+    );
+}
+
+#[test]
+fn a_ci_secret_is_followed_from_the_expression_that_scan_could_not_resolve() {
+    let mut wanted = std::collections::BTreeSet::new();
+    carriers::in_expression("${LOCK_TABLE}", ".", &mut wanted);
+    let mut search = Search { fresh: wanted.iter().cloned().collect(), known: wanted, ..Search::default() };
+    let files = [(
+        ".github/workflows/tf.yml",
+        "env:\n  LOCK_TABLE: ${{ secrets.TF_LOCK_TABLE }}\nsteps:\n  - run: terraform init -backend-config=dynamodb_table=$LOCK_TABLE\n",
+    )];
+    while let Some(needles) = search.needles() {
+        let hits = files
+            .iter()
+            .flat_map(|(path, text)| {
+                carriers::hits(path, Text::new(text.as_bytes()), &needles, search.fresh())
+            })
+            .collect();
+        search.take(hits);
+    }
+    let found: Vec<_> =
+        search.mentions().into_iter().map(|at| (at.place.line, at.carrier, at.sure)).collect();
+    assert_eq!(
+        found,
+        [
+            (2, Carrier::Environment("LOCK_TABLE".to_owned()), false),
+            (2, Carrier::CiSecret("TF_LOCK_TABLE".to_owned()), false),
+            (4, Carrier::Environment("LOCK_TABLE".to_owned()), false),
+        ]
+    );
+}
+
+#[test]
+fn expressions_of_every_kind_are_taken_apart() {
+    let names = |expression: &str| {
+        let mut wanted = std::collections::BTreeSet::new();
+        carriers::in_expression(expression, "a", &mut wanted);
+        wanted.into_iter().map(|word| word.text).collect::<Vec<_>>()
+    };
+    assert_eq!(names("${{ vars.LOCKS }}"), ["vars.LOCKS"]);
+    assert_eq!(names("get_env(\"LOCK_TABLE\", \"x\")"), ["LOCK_TABLE", "env.LOCK_TABLE"]);
+    assert_eq!(names("local.names.table"), ["local.names"]);
+    assert_eq!(names("var.t"), ["TF_VAR_t", "var.t", "variable \"t\""]);
+    assert_eq!(names("a + \"b\""), Vec::<String>::new());
+}
+
+#[test]
+fn keys_of_lines() {
+    for (line, name) in [
+        ("export LOCK_TABLE=\"acme-locks\"", Some("LOCK_TABLE")),
+        ("A=1 LOCK_TABLE=acme-locks terraform init", Some("LOCK_TABLE")),
+        ("  LOCK_TABLE: 'acme-locks'", Some("LOCK_TABLE")),
+        ("\"LOCK_TABLE\" : \"acme-locks\"", Some("LOCK_TABLE")),
+        ("LOCK_TABLE ?= acme-locks", Some("LOCK_TABLE")),
+        ("the table acme-locks is gone", None),
+        ("lower=acme-locks", None),
+    ] {
+        let found = plain("acme-locks", &[("x.sh", line)]);
+        let [(_, _, carrier, _)] = found.as_slice() else { panic!("{line}: {found:?}") };
+        let expected = name.map_or(Carrier::Line, |name| Carrier::Environment(name.to_owned()));
+        assert_eq!(carrier, &expected, "{line}");
+    }
+}
+
+#[test]
+fn data_and_binaries_do_not_flood() {
+    let lines = "acme-locks\n".repeat(20_000);
+    assert_eq!(plain("acme-locks", &[("a.txt", lines.as_str())]).len(), 10_000);
+    assert_eq!(plain("acme-locks", &[("a.bin", "acme-locks\0")]), []);
+}

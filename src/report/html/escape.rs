@@ -1,0 +1,95 @@
+//! The one way by which text gets into the page. Everything that comes from a file, a store or a rule's page goes
+//! through [`text`]; markup is only what this room writes itself.
+
+use crate::report::words::visible;
+
+/// Text as HTML, inside an element or a quoted attribute: characters that could drive a terminal or turn the direction
+/// become visible escapes, characters that could begin markup become references.
+pub(super) fn text(raw: &str) -> String {
+    let shown = visible(raw);
+    let mut out = String::with_capacity(shown.len() + 8);
+    for c in shown.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Not a character to HTML: a browser would show something else in its place.
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// [`text`] with spans in single backticks as code, as our own messages write names. An odd number of backticks leaves
+/// one without a partner: then none of them is a fence.
+pub(super) fn prose(raw: &str) -> String {
+    let pieces: Vec<&str> = raw.split('`').collect();
+    if pieces.len().is_multiple_of(2) {
+        return text(raw);
+    }
+    pieces
+        .iter()
+        .enumerate()
+        .map(|(n, piece)| if n % 2 == 1 && !piece.is_empty() { code(piece) } else { text(piece) })
+        .collect()
+}
+
+/// A value as code.
+pub(super) fn code(raw: &str) -> String {
+    format!("<code>{}</code>", text(raw))
+}
+
+/// The name of a thing in the page: letters, digits and hyphens, so that it can stand in `id` and `href`.
+pub(super) fn id(prefix: &str, raw: &str) -> String {
+    let plain = raw.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if plain && raw.len() <= 64 {
+        return format!("{prefix}-{raw}");
+    }
+    // No two names may meet: what is no letter is told by its number.
+    let mut out = format!("{prefix}--");
+    for c in raw.chars().take(64) {
+        if c.is_ascii_alphanumeric() {
+            out.push(c);
+        } else {
+            out.push_str(&format!("-{:x}-", u32::from(c)));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_becomes_markup_or_drives_a_terminal() {
+        for (raw, safe) in [
+            ("<script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;"),
+            ("\" onload='x'", "&quot; onload=&#39;x&#39;"),
+            ("]]></style>", "]]&gt;&lt;/style&gt;"),
+            ("&lt;", "&amp;lt;"),
+            ("a\u{1b}[2J\u{202e}b\n\u{0}", "a\\u{1b}[2J\\u{202e}b\\n\\u{0}"),
+            ("grün 状態", "grün 状態"),
+            ("\u{fffe}", "\\u{fffe}"),
+        ] {
+            assert_eq!(text(raw), safe);
+        }
+    }
+
+    #[test]
+    fn names_in_backticks_are_code_and_stay_text() {
+        assert_eq!(prose("set `<b>` now"), "set <code>&lt;b&gt;</code> now");
+        assert_eq!(prose("odd ` <b>"), "odd ` &lt;b&gt;");
+        assert_eq!(prose("a``b"), "ab");
+    }
+
+    #[test]
+    fn ids_are_plain_and_tell_names_apart() {
+        assert_eq!(id("rule", "lock-stale"), "rule-lock-stale");
+        assert_eq!(id("rule", "a b\""), "rule--a-20-b-22-");
+        assert_ne!(id("rule", "a b"), id("rule", "a-b"));
+    }
+}

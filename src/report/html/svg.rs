@@ -1,0 +1,285 @@
+//! Charts as inline SVG: small pure functions from numbers to markup. Colours come from the page's style by class; no
+//! mode is told by its colour alone: order, patterns and words say the same. Numbers have one decimal at most, so that
+//! the same input is the same bytes everywhere.
+
+use super::escape::text;
+use crate::repo::inventory::LockMode;
+use crate::report::history::{Modes, Point};
+
+/// How many of a mode.
+pub(super) fn count_of(modes: &Modes, mode: LockMode) -> usize {
+    modes.get(mode.as_str()).copied().unwrap_or_default()
+}
+
+/// `12 dynamodb, 3 dual`: modes that occur, in the order of the migration.
+pub(super) fn in_words(modes: &Modes) -> String {
+    let words: Vec<String> = LockMode::ALL
+        .into_iter()
+        .map(|mode| (count_of(modes, mode), mode))
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, mode)| format!("{n} {}", mode.as_str()))
+        .collect();
+    if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
+}
+
+/// Of those that lock, how many take the lockfile, and of how many.
+pub(super) fn on_lockfile(modes: &Modes) -> (usize, usize) {
+    let of = |mode| count_of(modes, mode);
+    let on = of(LockMode::Dual) + of(LockMode::Lockfile);
+    (on, on + of(LockMode::Dynamodb))
+}
+
+/// Whole percent, rounded down; a dash where there is nothing to divide by.
+pub(super) fn percent((part, whole): (usize, usize)) -> String {
+    (part * 100).checked_div(whole).map_or_else(|| "–".to_owned(), |share| format!("{share}%"))
+}
+
+/// A share of `width` in tenths, as SVG writes it.
+fn share(part: usize, whole: usize, width: usize) -> String {
+    tenths((part * width * 10).checked_div(whole).unwrap_or_default())
+}
+
+fn tenths(n: usize) -> String {
+    if n.is_multiple_of(10) { (n / 10).to_string() } else { format!("{}.{}", n / 10, n % 10) }
+}
+
+/// One bar that is cut into modes.
+pub(super) fn bar(modes: &Modes) -> String {
+    const WIDTH: usize = 1000;
+    let all: usize = modes.values().sum();
+    let words = in_words(modes);
+    let mut out = format!(
+        "<svg class=\"bar\" viewBox=\"0 0 {WIDTH} 10\" preserveAspectRatio=\"none\" role=\"img\" \
+         aria-label=\"{words}\"><title>{words}</title>"
+    );
+    let mut before = 0;
+    for mode in LockMode::ALL {
+        let n = count_of(modes, mode);
+        if n > 0 {
+            out.push_str(&format!(
+                "<rect class=\"m-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"10\"/>",
+                mode.as_str(),
+                share(before, all, WIDTH),
+                share(n, all, WIDTH)
+            ));
+        }
+        before += n;
+    }
+    out.push_str("</svg>");
+    out
+}
+
+/// The share on the lockfile over time, as a line: one point for each commit in which the group had locks.
+pub(super) fn spark(points: &[Option<(usize, usize)>]) -> String {
+    const WIDTH: usize = 96;
+    const HEIGHT: usize = 20;
+    let known: Vec<(usize, (usize, usize))> = points
+        .iter()
+        .enumerate()
+        .filter_map(|(at, point)| Some((at, (*point)?)))
+        .filter(|(_, (_, whole))| *whole > 0)
+        .collect();
+    let (Some(first), Some(last)) = (known.first(), known.last()) else { return "–".to_owned() };
+    let words = format!("{} → {}", percent(first.1), percent(last.1));
+    let slots = points.len().saturating_sub(1).max(1);
+    let at: Vec<String> = known
+        .iter()
+        .map(|(at, (part, whole))| {
+            let x = 20 + at * (WIDTH - 4) * 10 / slots;
+            let y = (HEIGHT - 2) * 10 - part * (HEIGHT - 4) * 10 / whole;
+            format!("{},{}", tenths(x), tenths(y))
+        })
+        .collect();
+    let end = at.last().and_then(|point| point.split_once(',')).unwrap_or(("0", "0"));
+    format!(
+        "<svg class=\"spark\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"on the lockfile: {words}\">\
+         <title>{words}</title><polyline points=\"{}\"/><circle cx=\"{}\" cy=\"{}\" r=\"2\"/></svg> {words}",
+        at.join(" "),
+        end.0,
+        end.1
+    )
+}
+
+/// A round number that is not below `n`: 1, 2 or 5 with zeros.
+fn nice(n: usize) -> usize {
+    let mut unit = 1;
+    loop {
+        for step in [1, 2, 5] {
+            if step * unit >= n {
+                return step * unit;
+            }
+        }
+        unit *= 10;
+    }
+}
+
+/// One bar for each commit, modes upon each other, the share on the lockfile above. Bars stand side by side and not to
+/// the scale of time: between two commits nothing is known, so nothing is drawn.
+pub(super) fn history(points: &[Point]) -> String {
+    const WIDTH: usize = 960;
+    const LEFT: usize = 44;
+    const TOP: usize = 22;
+    const BOTTOM: usize = 232;
+    let most = points.iter().map(|point| point.modes.values().sum::<usize>()).max().unwrap_or_default();
+    let scale = nice(most.max(1));
+    let y = |n: usize| BOTTOM * 10 - n * (BOTTOM - TOP) * 10 / scale;
+    let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
+    let words = format!(
+        "Effective backends by lock mode in {} commits. {}: {}. {}: {}.",
+        points.len(),
+        day(first),
+        in_words(&first.modes),
+        day(last),
+        in_words(&last.modes)
+    );
+    let mut out = format!(
+        "<svg class=\"history\" viewBox=\"0 0 {WIDTH} 262\" role=\"img\" aria-labelledby=\"history-title history-desc\">\
+         <title id=\"history-title\">Lock modes over the git history</title>\
+         <desc id=\"history-desc\">{}</desc>\n",
+        text(&words)
+    );
+    let ticks: &[usize] = if scale >= 2 { &[0, 1, 2] } else { &[0, 2] };
+    for tick in ticks {
+        let n = scale * tick / 2;
+        let at = tenths(y(n));
+        out.push_str(&format!(
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at}\" y2=\"{at}\"/>\
+             <text class=\"tick\" x=\"{}\" y=\"{at}\" dy=\"4\" text-anchor=\"end\">{n}</text>\n",
+            LEFT - 8
+        ));
+    }
+    let slot = (WIDTH - LEFT) * 10 / points.len().max(1);
+    let thick = (slot * 7 / 10).min(560);
+    // Labels take about 70 units; more than fit are left out, the newest never.
+    let every = (700 / slot.max(1)) + 1;
+    for (n, point) in points.iter().enumerate() {
+        let x = LEFT * 10 + n * slot + (slot - thick) / 2;
+        out.push_str(&format!(
+            "<g><title>{} {}: {}{}</title>",
+            day(point),
+            text(short(point)),
+            in_words(&point.modes),
+            unread(point)
+        ));
+        let mut before = 0;
+        for mode in LockMode::ALL.into_iter().rev() {
+            let count = count_of(&point.modes, mode);
+            if count > 0 {
+                let (low, high) = (y(before), y(before + count));
+                out.push_str(&format!(
+                    "<rect class=\"m-{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+                    mode.as_str(),
+                    tenths(x),
+                    tenths(high),
+                    tenths(thick),
+                    tenths(low.saturating_sub(high))
+                ));
+            }
+            before += count;
+        }
+        let middle = tenths(x + thick / 2);
+        if (points.len() - 1 - n).is_multiple_of(every) {
+            let flag = if point.unread > 0 { " ?" } else { "" };
+            out.push_str(&format!(
+                "<text class=\"share\" x=\"{middle}\" y=\"{}\" dy=\"-5\" text-anchor=\"middle\">{}{flag}</text>\
+                 <text class=\"tick\" x=\"{middle}\" y=\"252\" text-anchor=\"middle\">{}</text>",
+                tenths(y(before)),
+                percent(on_lockfile(&point.modes)),
+                day(point)
+            ));
+        }
+        out.push_str("</g>\n");
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+/// The commit's day.
+pub(super) fn day(point: &Point) -> String {
+    point.date.to_string().chars().take(10).collect()
+}
+
+/// The commit's name as people write it.
+pub(super) fn short(point: &Point) -> &str {
+    point.commit.get(..10).unwrap_or(&point.commit)
+}
+
+fn unread(point: &Point) -> String {
+    if point.unread > 0 { format!("; {} could not be read", point.unread) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample;
+
+    fn modes(counts: &[(&str, usize)]) -> Modes {
+        counts.iter().map(|(mode, n)| ((*mode).to_owned(), *n)).collect()
+    }
+
+    #[test]
+    fn a_bar_has_a_part_for_each_mode_and_says_it_in_words() {
+        let out = bar(&modes(&[("dynamodb", 1), ("lockfile", 2), ("none", 0)]));
+        assert!(out.contains("aria-label=\"1 dynamodb, 2 lockfile\""), "{out}");
+        assert!(out.contains("<rect class=\"m-dynamodb\" x=\"0\" y=\"0\" width=\"333.3\""), "{out}");
+        assert!(out.contains("<rect class=\"m-lockfile\" x=\"333.3\" y=\"0\" width=\"666.6\""), "{out}");
+        assert_eq!(out.matches("<rect").count(), 2);
+        assert!(bar(&Modes::new()).contains("aria-label=\"nothing\""));
+    }
+
+    #[test]
+    fn shares_are_rounded_down_and_nothing_is_no_share() {
+        assert_eq!(on_lockfile(&modes(&[("dynamodb", 1), ("dual", 1), ("none", 5)])), (1, 2));
+        assert_eq!(percent((199, 200)), "99%");
+        assert_eq!(percent((0, 0)), "–");
+    }
+
+    #[test]
+    fn a_spark_leaves_out_commits_without_locks() {
+        let out = spark(&[None, Some((0, 4)), Some((0, 0)), Some((2, 4)), Some((4, 4))]);
+        assert!(out.contains("<polyline points=\"25,18 71,10 94,2\"/>"), "{out}");
+        assert!(out.ends_with("</svg> 0% → 100%"), "{out}");
+        assert_eq!(spark(&[None, None]), "–");
+    }
+
+    #[test]
+    fn the_scale_is_round() {
+        assert_eq!([1, 2, 3, 7, 10, 11, 499, 501].map(nice), [1, 2, 5, 10, 10, 20, 500, 1000]);
+    }
+
+    #[test]
+    fn the_history_has_a_bar_for_each_commit() {
+        let history = sample::history();
+        let out = history_of(history.points());
+        assert!(out.contains("2026-01-05: 2 dynamodb. 2026-03-02: 2 dual, 1 lockfile."), "{out}");
+        // A scale of 5 over 210 units: two are 84 high, and stand on the ground.
+        assert!(
+            out.contains("<rect class=\"m-dynamodb\" x=\"245\" y=\"148\" width=\"56\" height=\"84\"/>"),
+            "{out}"
+        );
+        assert!(
+            out.contains("<rect class=\"m-lockfile\" x=\"703\" y=\"190\" width=\"56\" height=\"42\"/>"),
+            "{out}"
+        );
+        assert!(
+            out.contains("<rect class=\"m-dual\" x=\"703\" y=\"106\" width=\"56\" height=\"84\"/>"),
+            "{out}"
+        );
+        assert!(out.contains(">0%</text>") && out.contains(">100% ?</text>"), "{out}");
+        assert!(out.contains("2222222222: 2 dual, 1 lockfile; 1 could not be read</title>"), "{out}");
+        assert_eq!(history_of(&[]), "");
+    }
+
+    fn history_of(points: &[Point]) -> String {
+        super::history(points)
+    }
+
+    #[test]
+    fn many_commits_keep_the_label_of_the_newest() {
+        let points = sample::history().points().iter().cycle().take(60).cloned().collect::<Vec<_>>();
+        let out = history_of(&points);
+        assert_eq!(out.matches("<g>").count(), 60);
+        assert_eq!(out.matches("class=\"share\"").count(), 12);
+        assert!(out.trim_end().ends_with("2026-03-02</text></g>\n</svg>"), "{out}");
+    }
+}

@@ -1,0 +1,156 @@
+//! `audit --retire` over a repository in which the table's name stands in every kind of place, from a saved snapshot.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn write(dir: &Path, name: &str, text: &str) {
+    let path = dir.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A table that nobody locks with any more.
+fn snapshot() -> Value {
+    json!({
+        "schema_version": 1,
+        "taken_at": "2026-11-30T09:00:00Z",
+        "buckets": [],
+        "tables": [{
+            "name": "acme-locks",
+            "region": "eu-west-1",
+            "endpoint": null,
+            "arn": "arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks",
+            "complete": true,
+            "exists": { "is": "known", "value": {
+                "hash_key_is_lock_id": true, "deletion_protection": true, "kms_key": null,
+                "replicas": [], "stream": false, "item_count": 0
+            } },
+            "items": [],
+            "other_items": 0,
+            "writes_per_day": { "is": "absent" }
+        }],
+        "accounts": [],
+        "probes": [],
+        "unread": [],
+        "stats": {}
+    })
+}
+
+fn retire(dir: &Path) -> (Option<i32>, Value) {
+    write(dir, "snapshot.json", &snapshot().to_string());
+    let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+        .current_dir(dir)
+        .env_clear()
+        .args(["audit", "repo", "--snapshot", "snapshot.json", "--retire", "acme-locks", "--format", "json"])
+        .output()
+        .unwrap();
+    let json = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), json)
+}
+
+/// `FILE:LINE WHAT` of everything that goes with the table and stands in a file.
+fn goes(judged: &Value) -> Vec<String> {
+    let all = judged["goes_with_it"].as_array().unwrap().iter();
+    all.filter(|left| left["place"].is_object())
+        .map(|left| {
+            let place = &left["place"];
+            format!(
+                "{}:{} {}",
+                place["file"].as_str().unwrap(),
+                place["line"],
+                left["what"].as_str().unwrap()
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn everything_that_carries_the_name_is_listed_with_its_place() {
+    let dir = TempDir::new().unwrap();
+    let repo = dir.path();
+    write(
+        repo,
+        "repo/app/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",
+    );
+    write(
+        repo,
+        "repo/base/main.tf",
+        "resource \"aws_dynamodb_table\" \"locks\" {\n  name     = var.table\n  hash_key = \"LockID\"\n\n  attribute {\n    name = \"LockID\"\n    type = \"S\"\n  }\n}\n",
+    );
+    write(repo, "repo/base/variables.tf", "variable \"table\" {\n  default = \"acme-locks\"\n}\n");
+    write(
+        repo,
+        "repo/base/outputs.tf",
+        "output \"lock_table\" {\n  value = aws_dynamodb_table.locks.name\n}\n",
+    );
+    // Another module's variable of the same name is none of it, and neither is a table with a longer name.
+    write(
+        repo,
+        "repo/other/main.tf",
+        "output \"x\" {\n  value = var.table\n}\n\nlocals {\n  t = \"acme-locks-2\"\n}\n",
+    );
+    write(
+        repo,
+        "repo/base/iam.tf",
+        "data \"aws_iam_policy_document\" \"runner\" {\n  statement {\n    actions   = [\"dynamodb:PutItem\"]\n    resources = [\"arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks\"]\n  }\n}\n",
+    );
+    write(
+        repo,
+        "repo/.github/workflows/plan.yml",
+        "env:\n  TF_VAR_table: ${{ secrets.STATE_LOCK_TABLE }}\n  LOCKS: acme-locks\njobs:\n  plan:\n    steps:\n      - run: ./check ${LOCKS}\n",
+    );
+    write(
+        repo,
+        "repo/docs/state.md",
+        "The table acme-locks holds our locks.\n\nAsk before you touch acme-locks.\n",
+    );
+
+    let (code, judged) = retire(repo);
+    assert_eq!(
+        goes(&judged),
+        [
+            "repo/base/main.tf:1 the resource `aws_dynamodb_table.locks`",
+            "repo/base/iam.tf:4 the IAM statement on `arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks`",
+            "repo/.github/workflows/plan.yml:3 the environment variable `LOCKS`",
+            "repo/.github/workflows/plan.yml:2 the environment variable `TF_VAR_table`",
+            "repo/.github/workflows/plan.yml:2 the CI service's secret `STATE_LOCK_TABLE` (it may hold the name: its value is not known here)",
+            "repo/base/outputs.tf:2 the output `lock_table`",
+            "repo/base/variables.tf:2 the variable `table`",
+            "repo/docs/state.md:1 2 lines that name it",
+        ]
+    );
+    assert_eq!((judged["verdict"].as_str(), code), (Some("ready"), Some(0)), "{judged:#}");
+    let commands = judged["commands"].as_array().unwrap();
+    assert_eq!(
+        commands.last().unwrap(),
+        "# and, where nothing else uses them, the CI service's secret `STATE_LOCK_TABLE`"
+    );
+}
+
+#[test]
+fn a_setting_that_only_a_run_knows_is_followed_to_the_secret_behind_it() {
+    let dir = TempDir::new().unwrap();
+    let repo = dir.path();
+    write(
+        repo,
+        "repo/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n  }\n}\n",
+    );
+    write(
+        repo,
+        "repo/.github/workflows/apply.yml",
+        "jobs:\n  apply:\n    steps:\n      - run: terraform init -backend-config=\"dynamodb_table=${LOCK_TABLE}\"\n        env:\n          LOCK_TABLE: ${{ secrets.LOCK_TABLE_NAME }}\n",
+    );
+    let (code, judged) = retire(repo);
+    let found = goes(&judged);
+    let secret = "repo/.github/workflows/apply.yml:6 the CI service's secret `LOCK_TABLE_NAME` (it may hold the name: its value is not known here)";
+    assert!(found.iter().any(|line| line == secret), "{found:#?}");
+    assert_eq!((judged["verdict"].as_str(), code), (Some("cant-tell"), Some(3)), "{judged:#}");
+}
