@@ -107,10 +107,7 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
             &["unlock", "--from-audit", "list.json", "--rule", "lock-stale"],
             &format!("error: list.json:3:1: no audit's JSON: expected value\n{json}"),
         ),
-        (
-            &["audit", "--bucket", "b", "--s3-export", "b=list.json"],
-            &format!("error: list.json:3:1: not JSON\n{json}"),
-        ),
+        (&["audit", "--s3-export", "b=list.json"], &format!("error: list.json:3:1: not JSON\n{json}")),
         (
             &["policy", "decide", request[0], request[1], request[2], "--resource-policy", "policy.json"],
             "error: policy.json:1:16: expected value\n  1 | {\"Statement\": [}\n    |                ^\n",
