@@ -80,7 +80,7 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
         ("bad.toml", "# ours\n\tstale_after = \"soon\"\n"),
         ("list.json", "\n\n}\n"),
         ("policy.json", "{\"Statement\": [}"),
-        ("long.json", &format!("{{\"a\": \"{}\", }}", "\u{1b}[2J".repeat(100))),
+        ("long.json", &format!("{{\"a\": \"{}\", }}", "\u{202e}ab".repeat(100))),
         ("cases.jsonl", "{\"principal\": \"anonymous\",}\n"),
         ("ok.jsonl", ""),
     ]);
@@ -123,10 +123,10 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
         assert!(stderr.starts_with(start), "{args:?}:\n{stderr}");
     }
     // A long, hostile line is cut and harmless.
-    let (_, _, stderr) = said(lockshift(dir.path()).args(["audit", "--snapshot", "long.json"]));
+    let (_, _, stderr) = said(lockshift(dir.path()).args(["audit", "--baseline", "long.json"]));
     assert!(stderr.contains("  1 | …"), "{stderr}");
     assert!(stderr.lines().all(|line| line.chars().count() < 130), "{stderr}");
-    assert!(!stderr.contains('\u{1b}'), "{stderr:?}");
+    assert!(!stderr.contains('\u{202e}'), "{stderr:?}");
 }
 
 #[test]
