@@ -218,7 +218,7 @@ fn no_error_tells_a_secret() {
         ),
         (&["migrate", "--phase", "final", "--evidence", "beside/secrets.env"], "secrets.env"),
         (&["unlock", "--from-audit", "beside/secrets.env", "--rule", "lock-stale"], "secrets.env"),
-        (&["policy", "decide", "--batch", "beside/secrets.env"], "line 1"),
+        (&["policy", "decide", "--batch", "beside/secrets.env"], "secrets.env:1:1"),
     ] {
         let text = tells_no_secret(dir, args);
         assert!(text.contains(says), "{args:?}: {text}");
