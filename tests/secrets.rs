@@ -166,7 +166,7 @@ fn no_command_tells_a_secret() {
     assert!(!fs::read_to_string(dir.join("beside/reinit.sh")).unwrap().contains(SECRET));
 
     let snapshot = "beside/snapshot.json";
-    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv"] {
+    for format in ["table", "json", "sarif", "github", "markdown", "junit", "prometheus", "csv", "html"] {
         let args = ["audit", ".", "--snapshot", snapshot, "--format", format];
         assert!(!tells_no_secret(dir, &args).is_empty(), "{format}");
     }
@@ -218,7 +218,7 @@ fn no_error_tells_a_secret() {
         ),
         (&["migrate", "--phase", "final", "--evidence", "beside/secrets.env"], "secrets.env"),
         (&["unlock", "--from-audit", "beside/secrets.env", "--rule", "lock-stale"], "secrets.env"),
-        (&["policy", "decide", "--batch", "beside/secrets.env"], "secrets.env:1:1"),
+        (&["policy", "decide", "--batch", "beside/secrets.env"], "beside/secrets.env:1:1"),
     ] {
         let text = tells_no_secret(dir, args);
         assert!(text.contains(says), "{args:?}: {text}");
