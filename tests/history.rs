@@ -241,3 +241,22 @@ fn a_link_that_leads_out_of_the_commit_is_not_followed_and_counts_as_not_read() 
     assert_eq!(modes(&said), own(&[&[("dynamodb", 2)]]));
     assert_eq!(said["history"][0]["unread"], 2);
 }
+
+#[test]
+fn what_a_partial_clone_lacks_is_not_fetched_and_counts_as_not_read() {
+    let dir = repository();
+    git(dir.path(), 9, &["config", "uploadpack.allowFilter", "true"]);
+    let partial = TempDir::new().unwrap();
+    let url = format!("file://{}", dir.path().display());
+    git(partial.path(), 9, &["clone", "-q", "--filter=blob:none", &url, "c"]);
+    let at = partial.path().join("c");
+    let objects = || git(&at, 9, &["count-objects", "-v"]).stdout;
+    let before = objects();
+    let said = scan(&at, &["--history"]);
+    // Of the newest commit everything is there, of the oldest neither of the two modules.
+    let unread: Vec<u64> =
+        said["history"].as_array().unwrap().iter().map(|point| point["unread"].as_u64().unwrap()).collect();
+    assert_eq!(unread, [2, 2, 1, 0]);
+    assert_eq!(modes(&said)[3], [("dual".to_owned(), 1), ("lockfile".to_owned(), 1)]);
+    assert_eq!(objects(), before);
+}

@@ -14,7 +14,7 @@ use crate::report::history::Point;
 /// How far back to look.
 #[derive(Debug, clap::Args)]
 pub(super) struct PastArgs {
-    /// Scan earlier commits, too: N of those on this branch that touch the paths (formats html and json) [default N: 12].
+    /// Scan N earlier commits of this branch that touch the paths, too (formats html and json) [default N: 12].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub history: Option<u16>,
     /// With --history: only commits from this day on (YYYY-MM-DD, UTC).
@@ -63,7 +63,7 @@ pub(super) fn name_of(paths: &[PathBuf]) -> String {
 /// (reproducible-builds.org/specs/source-date-epoch).
 pub(super) fn report_time() -> Moment {
     let set = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
-    set.map_or_else(|| Moment::of(std::time::SystemTime::now()), Moment::from_seconds)
+    Moment::from_seconds(set.unwrap_or_else(|| Moment::of(std::time::SystemTime::now()).seconds()))
 }
 
 #[cfg(test)]

@@ -87,7 +87,9 @@ pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
         return cases.map(|(n, value)| Case::read(value).map_err(|error| error.at(n + 1, None))).collect();
     }
     // One case, written over several lines.
-    if let Ok(value @ Json::Object(_)) = serde_json::from_str(text) {
+    if text.trim().contains('\n')
+        && let Ok(value @ Json::Object(_)) = serde_json::from_str(text)
+    {
         return Ok(vec![Case::read(&value).map_err(|error| error.at(1, None))?]);
     }
     let mut cases = Vec::new();

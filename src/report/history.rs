@@ -1,5 +1,5 @@
-//! How far the migration was at earlier commits: counts for each commit that was looked at. Pure; laying out commits and
-//! scanning them happens elsewhere.
+//! How far the migration was at earlier commits: counts for each commit that was looked at. Pure; laying out commits
+//! and scanning them happens elsewhere.
 
 use std::collections::BTreeMap;
 

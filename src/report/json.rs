@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::report::sample;
-    use crate::report::schema_check::{committed, mismatch};
+    use crate::report::schema_testing::{committed, mismatch};
 
     fn document() -> Value {
         let (inventory, findings) = (sample::inventory(), sample::findings());

@@ -26,7 +26,7 @@ pub mod words;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
-pub(crate) mod schema_check;
+pub(crate) mod schema_testing;
 
 use std::collections::BTreeSet;
 

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::migrate::edit::{Edit, Edits};
     use crate::migrate::plan::FileChange;
-    use crate::report::schema_check::{committed, mismatch};
+    use crate::report::schema_testing::{committed, mismatch};
 
     fn plan() -> Plan {
         let before = b"a\r\nbad \xff\n".to_vec();

@@ -1,6 +1,6 @@
-// Drives Chromium over one page, step by step. Arguments: the directory with node_modules, the page's file. Steps come as a
-// JSON list on standard input; what they saw goes out as one JSON object: their answers by name, what the console said and
-// every request but the one for the page itself.
+// Drives Chromium over one page, step by step. Arguments: the directory with node_modules, the page's file. Steps come
+// as a JSON list on standard input; what they saw goes out as one JSON object: their answers by name, what the console
+// said and every request but the one for the page itself.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

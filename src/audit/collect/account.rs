@@ -20,6 +20,7 @@ use super::trust::no_region;
 use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccountSnapshot, Read, Unread};
 use crate::moment::Moment;
+use crate::policy::is_account;
 
 /// STS and IAM are asked here when nothing names a region.
 pub(super) const FIRST_REGION: &str = "us-east-1";
@@ -114,7 +115,8 @@ pub(super) async fn accounts(
 fn account_of(xml: &str) -> Result<String, Failure> {
     let document = Document::parse(xml).map_err(|error| Failure::own(format!("no XML: {error}")))?;
     let account = document.descendants().find(|node| node.tag_name().name() == "Account");
-    let account = account.and_then(|node| node.text()).map(str::to_owned);
+    // It becomes part of an address.
+    let account = account.and_then(|node| node.text()).filter(|text| is_account(text)).map(str::to_owned);
     account.ok_or_else(|| Failure::own("the answer names no account"))
 }
 
@@ -179,6 +181,8 @@ mod tests {
         let xml = "<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:sts::1:x</Arn>\
                    <Account>111122223333</Account></GetCallerIdentityResult></GetCallerIdentityResponse>";
         assert_eq!(account_of(xml).unwrap(), "111122223333");
-        assert_eq!(account_of("<x/>").unwrap_err().reason, "the answer names no account");
+        for none in ["<x/>", "<x><Account>evil.example.org/</Account></x>"] {
+            assert_eq!(account_of(none).unwrap_err().reason, "the answer names no account");
+        }
     }
 }

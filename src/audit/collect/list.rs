@@ -22,8 +22,8 @@ const SPLIT_PART_AFTER: u32 = 20;
 /// Levels of directories that are looked at for borders, beyond those that the lister has already left behind.
 const LEVELS: usize = 6;
 
-/// So many pages in a row may bring no other key: a lock with two million versions has no more.
-const MAX_STILL: u32 = 2000;
+/// So many pages in a row may bring no other key: a lock with half a million versions has no more.
+const MAX_STILL: u32 = 500;
 
 /// What a listing needs.
 pub(super) struct Lister<'a> {

@@ -106,7 +106,8 @@ async fn objects(client: &Client, ask: &Ask, at: &Cursor) -> Result<Page, Failur
     let next = match (answer.is_truncated(), answer.next_continuation_token()) {
         (Some(true), None | Some("")) => return Err(cut_off()),
         (Some(true), token) => Some(Cursor { token: token.map(str::to_owned), ..Cursor::default() }),
-        _ => None,
+        (Some(false), _) => None,
+        (None, _) => return Err(no_end()),
     };
     let prefixes = answer.common_prefixes().iter().filter_map(|prefix| prefix.prefix());
     let prefixes = prefixes.map(|prefix| plain(prefix, encoded)).collect();
@@ -134,7 +135,8 @@ async fn versions(client: &Client, ask: &Ask, at: &Cursor) -> Result<Page, Failu
             version: answer.next_version_id_marker().filter(|id| !id.is_empty()).map(str::to_owned),
             token: None,
         }),
-        _ => None,
+        (Some(false), _) => None,
+        (None, _) => return Err(no_end()),
     };
     let prefixes = answer.common_prefixes().iter().filter_map(|prefix| prefix.prefix());
     let prefixes = prefixes.map(|prefix| plain(prefix, encoded)).collect();
@@ -155,6 +157,11 @@ async fn versions(client: &Client, ask: &Ask, at: &Cursor) -> Result<Page, Failu
 
 fn cut_off() -> Failure {
     Failure::own("the page is cut off: it says that more follows, but not where")
+}
+
+/// The reader of XML takes what is there of a document that breaks off: without this it would be the last page.
+fn no_end() -> Failure {
+    Failure::own("the page is cut off: it does not say whether more follows")
 }
 
 fn object_entry(object: Object, encoded: bool) -> Result<Entry, Failure> {

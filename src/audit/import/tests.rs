@@ -237,7 +237,8 @@ fn what_is_no_export_is_refused() {
     let mut utf16 = exports(&[], &[("b", "")]);
     utf16.buckets[0].bytes = vec![0xff, 0xfe, b'{', 0];
     assert!(refused(&utf16).contains("UTF-16"));
-    assert!(refused(&exports(&[("t", "{\"Contents\":[]}")], &[])).starts_with("export.json: not what"));
+    let of_table = refused(&exports(&[("t", "{\"Contents\":[]}")], &[]));
+    assert!(of_table.starts_with("export.json:1:15: not what"), "{of_table}");
     let two = exports(&[], &[("b", "{\"Versions\":[]}"), ("b", "{\"Contents\":[]}")]);
     assert!(refused(&two).starts_with("bucket b: exports of"));
 }

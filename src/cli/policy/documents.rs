@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::policy::recommend::{Roles, State, Wanted, recommend};
     use crate::policy::{answer, answer_schema, read_cases};
-    use crate::report::schema_check::{committed, mismatch, of_output};
+    use crate::report::schema_testing::{committed, mismatch, of_output};
 
     #[test]
     fn a_buckets_name_stays_a_name() {

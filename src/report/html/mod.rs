@@ -1,8 +1,8 @@
-//! `--format html`: one page that needs nothing else, for whoever leads a migration. It shows what a command has: a scan
-//! the backends, an audit the states, both what is wrong, what was not read, and how far things are.
+//! `--format html`: one page that needs nothing else, for whoever leads a migration. It shows what a command has: a
+//! scan the backends, an audit the states, both what is wrong, what was not read, and how far things are.
 //!
-//! No network, no cookies, no fonts: style and script stand in the page and are named by their hash in its content security
-//! policy, so that nothing else can run, whatever a file or a lock says. Without the script everything is there; the
+//! No network, no cookies, no fonts: style and script stand in the page and are named by their hash in its content
+//! security policy, so that nothing else can run, whatever a file or a lock says. Without the script everything is there; the
 //! script filters, sorts and switches between light and dark.
 
 mod access;
@@ -370,7 +370,9 @@ mod tests {
     fn what_was_not_read_comes_first_and_the_page_is_not_clean() {
         let (inventory, findings) = (sample::inventory(), sample::findings());
         let page = scan_page(&ScanReport::new(&inventory, &findings));
-        assert!(page.contains("<b>Not clean</b>: <a href=\"#unread\">1 thing could not be read</a>, the lock mode of 1 effective backend can't be told, <a href=\"#open\">2 open findings</a>."), "{page}");
+        let verdict = "<b>Not clean</b>: <a href=\"#unread\">1 thing could not be read</a>, the lock mode of 1 \
+                       effective backend can't be told, <a href=\"#open\">2 open findings</a>.";
+        assert!(page.contains(verdict), "{page}");
         assert!(page.contains("encrypted with git-crypt"), "{page}");
         let order: Vec<Option<usize>> = ["unread", "progress", "open", "roots", "rules"]
             .map(|id| page.find(&format!("<h2 id=\"{id}\"")))
@@ -395,7 +397,9 @@ mod tests {
         let mut quiet = audit::sample::empty();
         quiet.states = vec![audit::sample::state("a", LockMode::Dual, "not-provable")];
         let page = audit_page(&quiet);
-        assert!(page.contains("<b>Clean</b>: everything was read, and nothing was found; whether S3 locks are in use can't be proven for 1 state."), "{page}");
+        let verdict = "<b>Clean</b>: everything was read, and nothing was found; whether S3 locks are in use \
+                       can't be proven for 1 state.";
+        assert!(page.contains(verdict), "{page}");
         let mut blind = audit::sample::empty();
         blind.unread = vec![audit::sample::unread("t", "Scan", "dynamodb:Scan", true)];
         let page = audit_page(&blind);

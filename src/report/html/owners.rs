@@ -47,8 +47,11 @@ impl<'a> Owners<'a> {
         // The nearest root module around the file.
         let file = file.unwrap_or_default();
         let above = std::iter::successors(Some(file), |path| path.rsplit_once('/').map(|(dir, _)| dir));
+        // A file at the top belongs to the root module there.
+        let top = (!file.contains('/') && !file.is_empty()).then_some(".");
         std::iter::once(subject)
             .chain(above)
+            .chain(top)
             .find_map(|path| self.of_root.get(path))
             .map(|owners| owners.iter().map(String::as_str).collect())
             .unwrap_or_default()
@@ -68,6 +71,11 @@ mod tests {
         assert_eq!(owners.of_finding("apps/web", None), ["@acme/web"]);
         assert_eq!(owners.of_finding("x", Some("apps/web/env/dev.tfbackend")), ["@acme/web"]);
         assert_eq!(owners.of_finding("s3://acme-tfstate/dns", None), ["@acme/platform", "@acme/web"]);
+        assert_eq!(owners.of_finding("x", Some("apps/other/main.tf")), [""; 0]);
+        let mut inventory = inventory.clone();
+        inventory.roots[0].path = ".".to_owned();
+        let owners = Owners::of(Some(&inventory), None);
+        assert_eq!(owners.of_finding("x", Some("main.tf")), ["@acme/web"]);
         assert_eq!(owners.of_finding("x", Some("apps/other/main.tf")), [""; 0]);
     }
 }

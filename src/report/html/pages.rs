@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::escape::{id, text};
+use super::escape::{id, prose, text};
 use crate::report::RuleText;
 
 /// The pages of the rules that are named here, each behind its id.
@@ -16,7 +16,7 @@ pub(super) fn render(rules: &[RuleText<'_>], named: &BTreeSet<&str>) -> String {
         out.push_str(&format!(
             "<details class=\"page\"><summary><code>{}</code> {}</summary><div id=\"{}\" tabindex=\"-1\">{}</div></details>\n",
             text(rule.id),
-            text(rule.summary),
+            prose(rule.summary),
             id("rule", rule.id),
             html(rule.page, named)
         ));
@@ -51,9 +51,7 @@ fn html(markdown: &str, named: &BTreeSet<&str>) -> String {
                 }
             }
             Event::End(TagEnd::Link) => {
-                if linked.pop() == Some(true) {
-                    out.push_str("</a>");
-                }
+                out.push_str(if linked.pop() == Some(true) { "</a>" } else { "" });
             }
             Event::Start(tag) => out.push_str(open(&tag)),
             Event::End(tag) => out.push_str(close(tag)),

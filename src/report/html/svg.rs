@@ -102,14 +102,15 @@ pub(super) fn spark(points: &[Option<(usize, usize)>]) -> String {
 
 /// A round number that is not below `n`: 1, 2 or 5 with zeros.
 fn nice(n: usize) -> usize {
-    let mut unit = 1;
+    let mut unit: usize = 1;
     loop {
         for step in [1, 2, 5] {
-            if step * unit >= n {
-                return step * unit;
+            let round = unit.saturating_mul(step);
+            if round >= n {
+                return round;
             }
         }
-        unit *= 10;
+        unit = unit.saturating_mul(10);
     }
 }
 
