@@ -80,7 +80,7 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
         ("bad.toml", "# ours\n\tstale_after = \"soon\"\n"),
         ("list.json", "\n\n}\n"),
         ("policy.json", "{\"Statement\": [}"),
-        ("long.json", &format!("{{\"a\": \"{}\", }}", "\u{1b}[2J".repeat(100))),
+        ("long.json", &format!("{{\"a\": \"{}\", }}", "\u{202e}ab".repeat(100))),
         ("cases.jsonl", "{\"principal\": \"anonymous\",}\n"),
         ("ok.jsonl", ""),
     ]);
@@ -107,10 +107,7 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
             &["unlock", "--from-audit", "list.json", "--rule", "lock-stale"],
             &format!("error: list.json:3:1: no audit's JSON: expected value\n{json}"),
         ),
-        (
-            &["audit", "--bucket", "b", "--s3-export", "b=list.json"],
-            &format!("error: list.json:3:1: not JSON\n{json}"),
-        ),
+        (&["audit", "--s3-export", "b=list.json"], &format!("error: list.json:3:1: not JSON\n{json}")),
         (
             &["policy", "decide", request[0], request[1], request[2], "--resource-policy", "policy.json"],
             "error: policy.json:1:16: expected value\n  1 | {\"Statement\": [}\n    |                ^\n",
@@ -126,10 +123,10 @@ fn errors_about_a_file_show_its_line_and_a_mark() {
         assert!(stderr.starts_with(start), "{args:?}:\n{stderr}");
     }
     // A long, hostile line is cut and harmless.
-    let (_, _, stderr) = said(lockshift(dir.path()).args(["audit", "--snapshot", "long.json"]));
+    let (_, _, stderr) = said(lockshift(dir.path()).args(["audit", "--baseline", "long.json"]));
     assert!(stderr.contains("  1 | …"), "{stderr}");
     assert!(stderr.lines().all(|line| line.chars().count() < 130), "{stderr}");
-    assert!(!stderr.contains('\u{1b}'), "{stderr:?}");
+    assert!(!stderr.contains('\u{202e}'), "{stderr:?}");
 }
 
 #[test]

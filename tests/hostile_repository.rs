@@ -70,10 +70,10 @@ fn lockshift(dir: &Path, args: &[&str]) -> Said {
         }
         std::thread::sleep(Duration::from_millis(20));
     };
-    Said { code, stdout: text(out), stderr: text(err) }
+    Said { code, stdout: text(&out), stderr: text(&err) }
 }
 
-fn text(mut file: fs::File) -> String {
+fn text(mut file: &fs::File) -> String {
     use std::io::{Read, Seek};
     file.rewind().unwrap();
     let mut text = String::new();
@@ -174,7 +174,7 @@ fn a_configuration_that_is_no_file_is_an_error() {
     put(dir.path(), "main.tf", MODULE);
     let file = dir.path().join("lockshift.toml");
     for (what, make) in [
-        ("pipe", (|path: &Path| pipe(path)) as fn(&Path)),
+        ("pipe", pipe as fn(&Path)),
         ("zeros", |path| symlink("/dev/zero", path).unwrap()),
         ("sparse", |path| sparse(path, "")),
     ] {

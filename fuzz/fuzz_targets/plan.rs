@@ -71,12 +71,12 @@ fn planned(collected: &Collected, bytes: &BTreeMap<String, Vec<u8>>, options: &O
 
 fuzz_target!(|data: &[u8]| {
     let Some(([choice, how], given)) = data.split_first_chunk::<2>() else { return };
-    let (collected, names) = &*REPOSITORY;
+    let (on_disk, names) = &*REPOSITORY;
     let chosen = usize::from(*choice) % names.len();
     let mut bytes: BTreeMap<String, Vec<u8>> =
         names.iter().zip(FILES).map(|(name, (_, text))| (name.clone(), text.as_bytes().to_vec())).collect();
     bytes.insert(names[chosen].clone(), given.to_vec());
-    let collected = collected.with_bytes(&bytes);
+    let collected = on_disk.with_bytes(&bytes);
 
     let phase = [Phase::Dual, Phase::Final, Phase::Rollback][usize::from(*how) % 3];
     let mut options = Options::new(phase);
@@ -95,7 +95,8 @@ fuzz_target!(|data: &[u8]| {
     }
 
     bytes.extend(first.files.iter().map(|change| (change.file.clone(), change.after.clone())));
-    let collected = collected.with_bytes(&bytes);
+    // From the disk's facts again: what a file was read as before decides how its new bytes are read.
+    let collected = on_disk.with_bytes(&bytes);
     let inventory = collected.inventory();
     for root in &first.roots {
         let read = inventory.roots.iter().find(|read| read.path == root.path).expect("the root module");

@@ -305,14 +305,17 @@ fn around(bench: &mut Bench<'_, '_>, number: usize, verb: &str, action: &str, ca
     let keys: Vec<&Key> = led.iter().map(|(key, _)| *key).collect();
     let able = world.real().filter(|(at, actor)| {
         let through = |key| bench.row(*at).and_then(|row| row.through(number, key));
+        // The root user is told where the sets are.
+        let root = actor.arn.as_deref().is_some_and(|arn| arn.ends_with(":root"));
         actor.part == Part::Other
+            && !root
             && (0..world.keys.len()).filter_map(through).any(|rights| can(rights).is_real())
     });
     let able: Vec<&str> = able.map(|(_, actor)| actor.shown.as_str()).collect();
-    let now = if able.is_empty() { String::new() } else { format!("; now {}", names(&able)) };
+    let now = if able.is_empty() { String::new() } else { format!(" (now {})", names(&able)) };
     let message = format!(
         "the bucket policy keeps others from being able to {verb} {}, and not through access point `{}`: every \
-         principal that its own policies allow may{now}{depends}",
+         principal whose own policies allow it may{now}{depends}",
         lock_names(&keys),
         point.input.name
     );
