@@ -24,8 +24,8 @@
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
 //! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding` and `shell`.
-//! `repo::walk` and the writing half of `migrate` touch the disk, `audit::collect` touches AWS; everything between them
-//! is pure.
+//! `repo::walk`, the writing half of `migrate` and `migrate::past` touch the disk, `audit::collect` touches AWS;
+//! everything between them is pure.
 
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 

@@ -160,7 +160,7 @@ fn an_audit_is_there_without_script_in_the_dark_and_on_paper() {
             { "do": "focus", "selector": "a[href='#rule-two-writers']" },
             { "do": "key", "key": "Enter" },
             { "do": "until", "selector": "details.page[open] summary code", "text": "two-writers" },
-            { "do": "count", "selector": "#rule-two-writers h4", "as": "opened" },
+            { "do": "count", "selector": "#rule-two-writers h3", "as": "opened" },
             { "do": "media", "scheme": "dark", "type": "print" },
             { "do": "style", "selector": "body", "property": "backgroundColor", "as": "paper" },
             { "do": "count", "selector": "nav, form.filter, #theme", "as": "controls" },

@@ -72,7 +72,7 @@ fn html(markdown: &str, named: &BTreeSet<&str>) -> String {
 fn open(tag: &Tag<'_>) -> &'static str {
     match tag {
         Tag::Paragraph => "<p>",
-        Tag::Heading { .. } => "<h4>",
+        Tag::Heading { .. } => "<h3>",
         Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => "<pre tabindex=\"0\"><code>",
         Tag::List(None) => "<ul>",
         Tag::List(Some(_)) => "<ol>",
@@ -90,7 +90,7 @@ fn open(tag: &Tag<'_>) -> &'static str {
 fn close(tag: TagEnd) -> &'static str {
     match tag {
         TagEnd::Paragraph => "</p>\n",
-        TagEnd::Heading(_) => "</h4>\n",
+        TagEnd::Heading(_) => "</h3>\n",
         TagEnd::CodeBlock => "</code></pre>\n",
         TagEnd::List(false) => "</ul>\n",
         TagEnd::List(true) => "</ol>\n",
@@ -118,7 +118,7 @@ mod tests {
         let out = html(page, &named);
         assert_eq!(
             out,
-            "<p>See <a href=\"#rule-b-rule\">the other</a>, docs and evil.</p>\n<h4>Fix</h4>\n\
+            "<p>See <a href=\"#rule-b-rule\">the other</a>, docs and evil.</p>\n<h3>Fix</h3>\n\
              <pre tabindex=\"0\"><code>use_lockfile = true # &lt;b&gt;\n</code></pre>\n\
              <ul>\n<li><code>one</code></li>\n<li>&lt;script&gt;x&lt;/script&gt;\n</li>\n</ul>\n"
                 .replace("<ul>\n", "<ul>")
