@@ -98,39 +98,31 @@ impl FileClass {
 /// Most directories that constrain their versions have no backend: by itself this matters only beside one.
 const REQUIRED_VERSION: &[u8] = b"required_version";
 
+/// What makes any module file matter, and more.
+macro_rules! module_needles {
+    ($($more:expr),*) => {
+        Needles::new(&[
+            b"backend",
+            b"cloud",
+            b"state_store",
+            b"terraform_remote_state",
+            b"dynamodb",
+            b"tfstate",
+            b"\"./",
+            b"\"../",
+            b"lockshift:",
+            b"LockID",
+            b"lock=false",
+            $($more),*
+        ])
+    };
+}
+
 /// What must be among the bytes of a module file for it to matter.
-static MODULE: Needles = Needles::new(&[
-    b"backend",
-    b"cloud",
-    b"state_store",
-    REQUIRED_VERSION,
-    b"terraform_remote_state",
-    b"dynamodb",
-    b"tfstate",
-    b"\"./",
-    b"\"../",
-    b"lockshift:",
-    b"LockID",
-    b"lock=false",
-]);
+static MODULE: Needles = module_needles!(REQUIRED_VERSION);
 
 /// The same without version constraints, and what is looked for once a file is read: not worth a reading by itself.
-static BESIDES_CONSTRAINTS: Needles = Needles::new(&[
-    b"backend",
-    b"cloud",
-    b"state_store",
-    b"terraform_remote_state",
-    b"dynamodb",
-    b"tfstate",
-    b"\"./",
-    b"\"../",
-    b"lockshift:",
-    b"LockID",
-    b"lock=false",
-    b"DynamoDB",
-    b"force-unlock",
-    b"-lock=",
-]);
+static BESIDES_CONSTRAINTS: Needles = module_needles!(b"DynamoDB", b"force-unlock", b"-lock=");
 
 /// What must be among the bytes of any other file.
 static OTHER: Needles = Needles::new(&[

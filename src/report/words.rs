@@ -25,6 +25,25 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Text inside an element or a quoted attribute of XML and HTML: [`visible`], and what could begin markup as references.
+/// XML 1.0 can't hold the two non-characters at all, and a browser would show something else in their place.
+pub fn markup(text: &str) -> String {
+    let shown = visible(text);
+    let mut out = String::with_capacity(shown.len() + 8);
+    for c in shown.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// [`visible`] line by line: for our own texts of several lines that quote from files.
 pub fn visible_lines(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::AuditReport;
 use super::wording::in_lines;
 use crate::audit::outcome::AuditFinding;
-use crate::report::words::visible;
+use crate::report::words::markup;
 
 /// One test case, its outcome as XML.
 struct Case {
@@ -36,14 +36,14 @@ pub fn render(report: &AuditReport<'_>, fails: &dyn Fn(&AuditFinding) -> bool) -
         let outcome = match &finding.ignored {
             Some(reason) => {
                 skipped += 1;
-                format!("<skipped message=\"{}\"/>", escaped(reason))
+                format!("<skipped message=\"{}\"/>", markup(reason))
             }
             None if fails(finding) => {
                 failures += 1;
                 format!(
                     "<failure type=\"{}\" message=\"{}\">{}</failure>",
                     finding.severity.as_str(),
-                    escaped(&finding.message),
+                    markup(&finding.message),
                     details(finding)
                 )
             }
@@ -57,7 +57,7 @@ pub fn render(report: &AuditReport<'_>, fails: &dyn Fn(&AuditFinding) -> bool) -
         cases.push(Case {
             class: unread.resource.clone(),
             name: format!("read: {}", unread.operation),
-            outcome: format!("<error type=\"unread\" message=\"{}\"/>", escaped(&why)),
+            outcome: format!("<error type=\"unread\" message=\"{}\"/>", markup(&why)),
         });
     }
     let counts = format!(
@@ -71,8 +71,7 @@ pub fn render(report: &AuditReport<'_>, fails: &dyn Fn(&AuditFinding) -> bool) -
         audit.generated_at
     );
     for case in cases {
-        let head =
-            format!("<testcase classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
+        let head = format!("<testcase classname=\"{}\" name=\"{}\"", markup(&case.class), markup(&case.name));
         if case.outcome.is_empty() {
             out.push_str(&format!("    {head}/>\n"));
         } else {
@@ -89,25 +88,7 @@ fn details(finding: &AuditFinding) -> String {
     lines.extend(finding.consequence.clone());
     lines.extend(finding.help.clone());
     lines.extend(finding.commands.iter().map(|command| format!("$ {command}")));
-    lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\n")
-}
-
-/// Text for content and attributes. XML 1.0 can't hold control characters or the two non-characters at all, so they
-/// are shown as escapes.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
+    lines.iter().map(|line| markup(line)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

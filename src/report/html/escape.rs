@@ -1,27 +1,7 @@
 //! The one way by which text gets into the page. Everything that comes from a file, a store or a rule's page goes
 //! through [`text`]; markup is only what this room writes itself.
 
-use crate::report::words::visible;
-
-/// Text as HTML, inside an element or a quoted attribute: characters that could drive a terminal or turn the direction
-/// become visible escapes, characters that could begin markup become references.
-pub(super) fn text(raw: &str) -> String {
-    let shown = visible(raw);
-    let mut out = String::with_capacity(shown.len() + 8);
-    for c in shown.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            // Not a character to HTML: a browser would show something else in its place.
-            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
-}
+pub(super) use crate::report::words::markup as text;
 
 /// [`text`] with spans in single backticks as code, as our own messages write names. An odd number of backticks leaves
 /// one without a partner: then none of them is a fence.
