@@ -139,7 +139,7 @@ impl Reader<'_> {
     }
 
     fn error(&self, offset: usize, message: impl Into<String>, help: Option<String>) -> ConfigError {
-        let excerpt = Excerpt::of(Text::new(self.text.as_bytes()), offset);
+        let excerpt = Box::new(Excerpt::of(Text::new(self.text.as_bytes()), offset));
         ConfigError::Invalid { place: self.place(offset), message: message.into(), excerpt, help }
     }
 

@@ -2,7 +2,6 @@
 //! program must say the same of a file. An independent validator (Python's jsonschema) judges for the schema.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-#[allow(unused_imports, dead_code, reason = "a test uses its part of this module")]
 mod support;
 
 use std::io::Write;

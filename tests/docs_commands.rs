@@ -313,7 +313,7 @@ fn the_pages_of_rules_name_no_flag_that_there_is_not() {
             }
         }
     }
-    assert_eq!(parsed, 47);
+    assert_eq!(parsed, 48);
 }
 
 #[test]

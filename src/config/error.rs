@@ -16,7 +16,7 @@ pub enum ConfigError {
         /// What is wrong.
         message: String,
         /// The line.
-        excerpt: Excerpt,
+        excerpt: Box<Excerpt>,
         /// The way out.
         help: Option<String>,
     },

@@ -68,7 +68,7 @@ pub struct Problem {
     pub message: String,
     /// The line, where a part of a text is the problem. Not part of the JSON form: it has the place.
     #[serde(skip)]
-    pub excerpt: Option<Excerpt>,
+    pub excerpt: Option<Box<Excerpt>>,
 }
 
 impl Problem {
@@ -76,7 +76,7 @@ impl Problem {
     pub fn show_line(&mut self, text: Text<'_>) {
         if self.kind == ProblemKind::ParseError {
             let at = Position { line: self.place.line, column: self.place.column };
-            self.excerpt = Some(Excerpt::of(text, text.offset(at)));
+            self.excerpt = Some(Box::new(Excerpt::of(text, text.offset(at))));
         }
     }
 }
