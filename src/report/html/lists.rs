@@ -154,7 +154,10 @@ fn state_row(state: &StateReport, owners: &Owners<'_>) -> Row {
             digest,
             proof,
             coverage.writes.to_string(),
-            state.last_written.map_or_else(|| "–".to_owned(), |at| at.to_string()),
+            // The column says that it is UTC; a day and a time break better than one word.
+            state
+                .last_written
+                .map_or_else(|| "–".to_owned(), |at| at.to_string().replace('T', " ").replace('Z', "")),
         ],
     }
 }
@@ -205,5 +208,6 @@ mod tests {
         );
         assert!(out.contains("<b>held</b> by old@client <span>apply, 2 hours 10 minutes</span>"), "{out}");
         assert!(out.contains("<span class=\"v v-contradicted\">contradicted</span>"), "{out}");
+        assert!(out.contains("<td class=\"when\">2026-11-30 07:30:00</td>"), "{out}");
     }
 }
