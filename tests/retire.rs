@@ -42,7 +42,11 @@ fn snapshot() -> Value {
 }
 
 fn retire(dir: &Path) -> (Option<i32>, Value) {
-    write(dir, "snapshot.json", &snapshot().to_string());
+    retire_with(dir, &snapshot())
+}
+
+fn retire_with(dir: &Path, snapshot: &Value) -> (Option<i32>, Value) {
+    write(dir, "snapshot.json", &snapshot.to_string());
     let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
         .current_dir(dir)
         .env_clear()
@@ -101,11 +105,7 @@ fn everything_that_carries_the_name_is_listed_with_its_place() {
         "repo/base/iam.tf",
         "data \"aws_iam_policy_document\" \"runner\" {\n  statement {\n    actions   = [\"dynamodb:PutItem\"]\n    resources = [\"arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks\"]\n  }\n}\n",
     );
-    write(
-        repo,
-        "repo/.github/workflows/plan.yml",
-        "env:\n  TF_VAR_table: ${{ secrets.STATE_LOCK_TABLE }}\n  LOCKS: acme-locks\njobs:\n  plan:\n    steps:\n      - run: ./check ${LOCKS}\n",
-    );
+    write(repo, "repo/.github/workflows/plan.yml", "env:\n  TF_VAR_table: ${{ secrets.STATE_LOCK_TABLE }}\n");
     write(
         repo,
         "repo/docs/state.md",
@@ -118,7 +118,6 @@ fn everything_that_carries_the_name_is_listed_with_its_place() {
         [
             "repo/base/main.tf:1 the resource `aws_dynamodb_table.locks`",
             "repo/base/iam.tf:4 the IAM statement on `arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks`",
-            "repo/.github/workflows/plan.yml:3 the environment variable `LOCKS`",
             "repo/.github/workflows/plan.yml:2 the environment variable `TF_VAR_table`",
             "repo/.github/workflows/plan.yml:2 the CI service's secret `STATE_LOCK_TABLE` (it may hold the name: its value is not known here)",
             "repo/base/outputs.tf:2 the output `lock_table`",
@@ -153,4 +152,105 @@ fn a_setting_that_only_a_run_knows_is_followed_to_the_secret_behind_it() {
     let secret = "repo/.github/workflows/apply.yml:6 the CI service's secret `LOCK_TABLE_NAME` (it may hold the name: its value is not known here)";
     assert!(found.iter().any(|line| line == secret), "{found:#?}");
     assert_eq!((judged["verdict"].as_str(), code), (Some("cant-tell"), Some(3)), "{judged:#}");
+}
+
+/// Root modules that say nothing of the table, and something beside them that may.
+#[test]
+fn what_may_lock_with_it_keeps_it() {
+    let lockfile = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n";
+    for (file, text, says) in [
+        (
+            ".gitlab-ci.yml",
+            "variables: {DDB: acme-locks}\nplan: {script: ['terraform init -backend-config=\"dynamodb_table=${DDB}\"']}\n",
+            "what is done with its name is not known: the environment variable `DDB`",
+        ),
+        (
+            "deploy.sh",
+            "#!/bin/sh\nLOCK_TABLE=acme-locks\nterraform -chdir=\"$1\" init -backend-config=\"$BACKEND_FILE\"\n",
+            "the environment variable `LOCK_TABLE`",
+        ),
+        (
+            "run.sh",
+            "#!/bin/sh\ncd $DIR && terraform init -backend-config=dynamodb_table=${LOCKS}\n",
+            "which table a source without a root module uses is not known",
+        ),
+        (
+            "root.hcl",
+            "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"x\"\n    dynamodb_table = get_env(\"LOCKS\")\n  }\n}\n",
+            "which table a source without a root module uses is not known",
+        ),
+        (
+            "backend.tf.tmpl",
+            "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"${k}\"\n    dynamodb_table = \"${t}\"\n  }\n}\n",
+            "which table a source without a root module uses is not known",
+        ),
+        (
+            "app.ts",
+            "const T = \"acme-locks\";\nuse(T);\n",
+            "what is done with its name is not known: a line that names it",
+        ),
+        (
+            "settings.yaml",
+            "locks: acme-locks\n",
+            "what is done with its name is not known: the assignment of `locks`",
+        ),
+    ] {
+        let dir = TempDir::new().unwrap();
+        write(dir.path(), "repo/app/main.tf", lockfile);
+        write(dir.path(), &format!("repo/{file}"), text);
+        let (code, judged) = retire(dir.path());
+        assert_eq!((judged["verdict"].as_str(), code), (Some("cant-tell"), Some(3)), "{file}: {judged:#}");
+        let evidence = judged["evidence"].as_array().unwrap();
+        let missing: Vec<&str> = evidence
+            .iter()
+            .filter(|evidence| evidence["side"] == "missing")
+            .map(|evidence| evidence["says"].as_str().unwrap())
+            .collect();
+        assert!(missing.iter().any(|reason| reason.contains(says)), "{file}: {missing:#?}");
+    }
+}
+
+/// A variable that a pipeline hands to Terraform is followed to its declaration.
+#[test]
+fn a_variable_of_the_environment_leads_to_its_declaration() {
+    let dir = TempDir::new().unwrap();
+    write(
+        dir.path(),
+        "repo/base/main.tf",
+        "variable \"lock_name\" {}\n\noutput \"o\" {\n  value = var.lock_name\n}\n",
+    );
+    write(dir.path(), "repo/ci.yml", "env:\n  TF_VAR_lock_name: acme-locks\n");
+    write(
+        dir.path(),
+        "repo/app/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",
+    );
+    let (_, judged) = retire(dir.path());
+    assert_eq!(
+        goes(&judged),
+        [
+            "repo/base/main.tf:1 the variable `lock_name`",
+            "repo/base/main.tf:4 the output `o`",
+            "repo/ci.yml:2 the environment variable `TF_VAR_lock_name`",
+        ]
+    );
+}
+
+/// A name that no table has says nothing: the table may be in another region or account.
+#[test]
+fn a_table_that_is_not_there_is_no_table_that_may_go() {
+    let dir = TempDir::new().unwrap();
+    write(
+        dir.path(),
+        "repo/app/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",
+    );
+    let mut absent = snapshot();
+    absent["tables"][0]["exists"] = json!({ "is": "absent" });
+    let (code, judged) = retire_with(dir.path(), &absent);
+    assert_eq!((judged["verdict"].as_str(), code), (Some("cant-tell"), Some(3)), "{judged:#}");
+    let says = "there is no table of this name in eu-west-1 of account 111122223333";
+    let evidence = judged["evidence"].as_array().unwrap();
+    assert!(evidence.iter().any(|at| at["says"].as_str().unwrap().starts_with(says)), "{evidence:#?}");
+    assert!(!judged["commands"].to_string().contains("delete-table"), "{judged:#}");
 }

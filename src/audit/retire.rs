@@ -157,6 +157,16 @@ pub fn retire(table: &TableRef, scanned: Option<Scanned<'_>>, snapshot: &Snapsho
         None => case.say(Side::Missing, "no repository was scanned: who names the table is not known", None),
     }
     match found {
+        Some(found) if found.exists == Read::Absent => {
+            // A name that never was, or one of another region or account, looks just the same.
+            let of = |word: &str, value: Option<&String>| value.map(|value| format!(" {word} {value}"));
+            let says = format!(
+                "there is no table of this name{}{}: it is gone already, or its name, region or account is another",
+                of("in", table.region.as_ref()).unwrap_or_default(),
+                of("of account", table.account.as_ref()).unwrap_or_default(),
+            );
+            case.say(Side::Missing, says, None);
+        }
         Some(found) => contents(&mut case, found, inventory, snapshot.taken_at),
         None => case.say(Side::Missing, "the table was not read", None),
     }
@@ -246,6 +256,10 @@ fn references(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
         if source.dynamodb_table.as_deref().is_some_and(|name| names(table, name, None)) {
             let says = format!("a source without a root module names it: {}", source.reason);
             case.say(Side::Against, says, Some(&source.place));
+        } else if source.dynamodb_table.is_none() && source.mode == LockMode::Unknown {
+            let says =
+                format!("which table a source without a root module uses is not known: {}", source.reason);
+            case.say(Side::Missing, says, Some(&source.place));
         }
     }
     if case.evidence.len() == before {
@@ -273,10 +287,7 @@ fn references(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
 fn contents(case: &mut Case, found: &TableSnapshot, inventory: Option<&Inventory>, now: Moment) {
     let facts = match &found.exists {
         Read::Known(facts) => facts.clone(),
-        Read::Absent => {
-            case.say(Side::For, "there is no such table any more", None);
-            return;
-        }
+        Read::Absent => return,
         Read::NotAsked => {
             case.say(Side::Missing, "the table was not described", None);
             TableFacts::default()
@@ -399,10 +410,6 @@ fn commands(
         commands.push(
             "# not yet: settle what speaks against it, and read what is missing, then ask again".to_owned(),
         );
-        return commands;
-    }
-    if found.is_some_and(|found| found.exists == Read::Absent) {
-        commands.push("# there is no table to delete: remove what is left in code".to_owned());
         return commands;
     }
     commands.push(format!(

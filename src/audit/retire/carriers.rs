@@ -27,12 +27,19 @@ pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
             .any(|made| made.address == *block && made.place.file == mention.place.file),
         _ => false,
     };
+    // Files in which the name stands because they make the table, or grant rights on it: known as such already.
+    let made = inventory.lock_tables.iter().filter(|made| made.name.as_deref() == Some(table.name.as_str()));
+    let made = made.map(|made| made.place.file.as_str());
+    let granted = inventory.grants.iter().filter(|grant| names(table, &grant.resource, None));
+    let explained: BTreeSet<&str> = made.chain(granted.map(|grant| grant.place.file.as_str())).collect();
     // One line for each carrier in a file; what is sure of it is said.
     let mut by_carrier: BTreeMap<(&str, &Carrier), (&Place, usize, bool)> = BTreeMap::new();
     for mention in scanned.mentions {
         if listed.contains(&(mention.place.file.as_str(), mention.place.line))
             && !is_elsewhere(&mention.carrier)
             || makes(mention)
+            || (explained.contains(mention.place.file.as_str())
+                && !is_terraform(&mention.place.file, &mention.carrier))
         {
             continue;
         }
@@ -47,6 +54,14 @@ pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
     for ((_, carrier), (place, times, sure)) in by_carrier.iter().take(LISTED) {
         let doubt = if *sure { "" } else { " (it may hold the name: its value is not known here)" };
         case.goes(format!("{}{doubt}", said(carrier, *times)), Some(place));
+    }
+    // Configuration has no more uses than those that are listed; what else is handed the name may lock with it.
+    let handed = by_carrier
+        .iter()
+        .filter(|((file, carrier), (_, _, sure))| *sure && !is_terraform(file, carrier) && !is_prose(file));
+    for ((_, carrier), (place, times, _)) in handed.take(LISTED) {
+        let says = format!("what is done with its name is not known: {}", said(carrier, *times));
+        case.say(Side::Missing, says, Some(place));
     }
     if let Some(more @ 1..) = by_carrier.len().checked_sub(LISTED) {
         case.goes(format!("{more} more places that name it"), None);
@@ -68,6 +83,24 @@ pub(super) fn in_the_ci_service(mentions: &[Mention]) -> Option<String> {
         .collect();
     let kept: Vec<String> = kept.into_iter().collect();
     (!kept.is_empty()).then(|| format!("# and, where nothing else uses them, {}", kept.join(", ")))
+}
+
+/// Whether it stands in configuration of Terraform, where all uses of it are found.
+fn is_terraform(file: &str, carrier: &Carrier) -> bool {
+    match carrier {
+        Carrier::Variable(_) | Carrier::Local(_) | Carrier::Output(_) | Carrier::Block(_) => true,
+        Carrier::Environment(name) => name.starts_with("TF_VAR_"),
+        Carrier::VarFile(_) => [".tfvars", ".hcl"].iter().any(|ending| file.ends_with(ending)),
+        _ => false,
+    }
+}
+
+/// Whether people read the file, and no program does.
+fn is_prose(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["md", "markdown", "txt", "rst", "adoc", "html"].contains(&ending.to_ascii_lowercase().as_str())
+        || ["CHANGELOG", "README", "CODEOWNERS"].contains(&name)
 }
 
 fn is_lock_setting(name: &str) -> bool {

@@ -181,12 +181,16 @@ impl File<'_> {
             return (Carrier::Environment(word.text.clone()), from.unwrap_or_default());
         }
         match key(&before) {
+            Some(name) if name.starts_with("TF_VAR_") => {
+                let variable = name.trim_start_matches("TF_VAR_");
+                let declared = Wanted::everywhere(format!("variable \"{variable}\""), word.sure);
+                (Carrier::Environment(name.to_owned()), vec![declared])
+            }
             Some(name) if is_environment_name(name) => {
                 (Carrier::Environment(name.to_owned()), of_environment(name, word.sure))
             }
-            Some(name) if matches!(self.class, FileClass::Yaml | FileClass::Json | FileClass::ModuleJson) => {
-                (Carrier::VarFile(name.to_owned()), Vec::new())
-            }
+            // JSON often stands on one line: its first key says nothing.
+            Some(name) if self.class == FileClass::Yaml => (Carrier::VarFile(name.to_owned()), Vec::new()),
             _ => (Carrier::Line, Vec::new()),
         }
     }
@@ -216,7 +220,12 @@ fn key(before: &str) -> Option<&str> {
     let last = line.rsplit([' ', '\t', ';']).next().unwrap_or(line);
     let assigns =
         |(name, _): &(&str, &str)| name.contains(|character: char| character.is_ascii_alphanumeric());
-    let (name, _) = last.split_once('=').filter(assigns).or_else(|| line.split_once([':', '=']))?;
+    let (name, _) = last
+        .split_once('=')
+        .filter(assigns)
+        // `{NAME: value}` on a line with more.
+        .or_else(|| last.strip_suffix(':').map(|name| (name, "")).filter(assigns))
+        .or_else(|| line.split_once([':', '=']))?;
     let name = name.trim_end_matches(QUOTES).trim_end_matches(['?', ':', '+', ' ']);
     let start = name.rfind(|character: char| !(character.is_ascii_alphanumeric() || character == '_'));
     let name = name.get(start.map_or(0, |at| at + 1)..)?;

@@ -130,12 +130,14 @@ fn keys_of_lines() {
         ("  LOCK_TABLE: 'acme-locks'", Some("LOCK_TABLE")),
         ("\"LOCK_TABLE\" : \"acme-locks\"", Some("LOCK_TABLE")),
         ("LOCK_TABLE ?= acme-locks", Some("LOCK_TABLE")),
+        ("variables: {A: 1, LOCK_TABLE: acme-locks}", Some("LOCK_TABLE")),
+        ("LOCK_ARN: arn:aws:dynamodb:eu-west-1:1:table/acme-locks", Some("LOCK_ARN")),
         ("the table acme-locks is gone", None),
         ("lower=acme-locks", None),
     ] {
         let found = plain("acme-locks", &[("x.sh", line)]);
         let [(_, _, carrier, _)] = found.as_slice() else { panic!("{line}: {found:?}") };
-        let expected = name.map_or(Carrier::Line, |name| Carrier::Environment(name.to_owned()));
+        let expected = name.map_or(Carrier::Line, |name: &str| Carrier::Environment(name.to_owned()));
         assert_eq!(carrier, &expected, "{line}");
     }
 }
