@@ -63,7 +63,7 @@ fn script(body: &[(usize, &str)]) -> Vec<Line> {
     for (number, text) in body {
         match found.last_mut() {
             Some(last) if open => {
-                last.command = format!("{}{}", last.command.trim_end_matches('\\'), text.trim())
+                last.command = format!("{}{}", last.command.trim_end_matches('\\'), text.trim());
             }
             _ if text.trim().is_empty() || text.starts_with('#') => continue,
             _ => found.push(Line { number: number + 1, command: text.trim().to_owned(), output: None }),
@@ -337,7 +337,9 @@ fn index_of_rules() -> String {
         findings;\na rule's page says where it differs. `lockshift.toml` can lower a rule or switch it off, with a \
         reason.\n"
         .to_owned();
-    let sections: [(&str, &str, fn(&Check) -> bool); 6] = [
+    /// Heading, what it is, and which rules stand below it.
+    type Section = (&'static str, &'static str, fn(&Check) -> bool);
+    let sections: [Section; 6] = [
         ("Scan", "Judged from the repository alone, by `scan` and `migrate`.", |check| {
             matches!(check, Check::Inventory(_) | Check::Applying)
         }),
