@@ -463,3 +463,36 @@ fn the_proof_fails_without_any_one_of_the_statements() {
         assert_eq!(spoilt.unwrap_err().gate, Gate::NotProven, "{n} {element}");
     }
 }
+
+#[test]
+fn a_statement_of_ours_that_nobody_needs_any_more_is_told_and_stays() {
+    let foreign = "arn:aws:iam::444455556666:role/tf-apply";
+    let mut earlier = wanted();
+    earlier.roles.runners.push(foreign.to_owned());
+    earlier.versioned = true;
+    let earlier = recommend(&earlier).unwrap().bucket_policy;
+    let again = recommend(&Wanted { existing: Some(earlier.to_string()), ..wanted() }).unwrap();
+    let told = |advice: &Advice| -> Vec<String> {
+        let ours = advice.notes.iter().filter(|note| note.contains("has a name of ours"));
+        ours.map(|note| note.split(';').next().unwrap().to_owned()).collect()
+    };
+    let lets_in = |sid: &str| format!("statement `{sid}` has a name of ours, and still lets in {foreign}");
+    assert_eq!(
+        told(&again),
+        [
+            "statement `BreakGlassDeletesNoVersion` has a name of ours, and still denies".to_owned(),
+            lets_in("CrossAccountList"),
+            lets_in("CrossAccountRead"),
+            lets_in("CrossAccountRunner"),
+            lets_in("CrossAccountLock"),
+        ]
+    );
+    assert_eq!(sids(&again.bucket_policy), sids(&earlier));
+    // Nothing is told where all of it is needed, and nothing of statements with other names.
+    let same = Wanted { existing: Some(recommend(&wanted()).unwrap().bucket_policy.to_string()), ..wanted() };
+    assert_eq!(told(&recommend(&same).unwrap()), [""; 0]);
+    let theirs = r#"{"Statement": {"Sid": "CrossAccountListing", "Effect": "Allow", "Principal": {"AWS": "444455556666"},
+        "Action": "s3:ListBucket", "Resource": "arn:aws:s3:::acme-tfstate"}}"#;
+    let theirs = Wanted { existing: Some(theirs.to_owned()), ..wanted() };
+    assert_eq!(told(&recommend(&theirs).unwrap()), [""; 0]);
+}
