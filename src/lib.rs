@@ -13,13 +13,14 @@
 //! |---|---|---|
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`], [`shell`] |
-//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`] |
+//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`], [`workspace`] |
 //! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
-//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`] |
-//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | nothing |
+//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`], [`workspace`] |
+//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | [`workspace`] |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`shell`] | words for a shell, and what no terminal should get | nothing |
+//! | [`workspace`] | where a workspace's state lives | nothing |
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
 //! | [`report`] | one file per output format | findings, inventory, plan |
 //!
@@ -42,3 +43,4 @@ pub mod report;
 pub mod rules;
 pub mod shell;
 pub mod unlock;
+pub mod workspace;

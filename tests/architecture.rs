@@ -17,21 +17,22 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "unlock",
         ],
     ),
-    ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell"]),
+    ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell", "workspace"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo"]),
-    ("migrate", &["finding", "moment", "repo", "shell"]),
+    ("migrate", &["finding", "moment", "repo", "shell", "workspace"]),
     ("moment", &[]),
-    ("policy", &[]),
+    ("policy", &["workspace"]),
     ("repo", &["finding", "shell"]),
     ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "shell", "unlock"]),
     ("rules", &["config", "finding", "repo"]),
     ("shell", &[]),
     ("unlock", &["audit", "moment"]),
+    ("workspace", &[]),
 ];
 
 /// Rooms that compute and nothing else.
-const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules", "shell"];
+const PURE: &[&str] = &["finding", "moment", "policy", "report", "rules", "shell", "workspace"];
 
 /// What a pure room may not say outside of its tests.
 const WORLD: &[&str] =

@@ -826,6 +826,18 @@ fn cases_that_are_no_cases_are_named_with_their_place() {
             "case 1 (`a`), line 1: `scps` is a list of levels, each a list of policies",
         ),
         (r#"{"id":"a","principal":"anonymous"}"#.to_owned(), "case 1 (`a`), line 1: `action` is missing"),
+        (
+            good.replace("arn:aws:s3:::b/k", "arn:aws:kms:eu-west-1:111122223333:key/k")
+                .replace('}', r#","resourceAccount":"444455556666"}"#),
+            "case 1 (`a`), line 1: `resourceAccount`: `arn:aws:kms:eu-west-1:111122223333:key/k` is of account 111122223333, and account 444455556666 is said to own it",
+        ),
+        (
+            good.replace("anonymous", "arn:aws:sts::111122223333:assumed-role/tf/x").replace(
+                '}',
+                r#","context":{"aws:principalARN":"arn:aws:iam::111122223333:role/ci/other"}}"#,
+            ),
+            "case 1 (`a`), line 1: `context`: aws:PrincipalArn is `arn:aws:iam::111122223333:role/ci/other`, and the principal's is the ARN of role `tf` of account 111122223333, with its path",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(read_cases(&text).unwrap_err().to_string(), expected, "{text}");

@@ -15,7 +15,9 @@ use super::evaluate::{Layer, Policies, decide};
 use super::json::Json;
 use super::missing::Missing;
 use super::principal::{Principal, is_account};
-use super::request::{Request, crosses_partitions, is_action, is_resource};
+use super::request::{
+    Request, contradicts_owner, contradicts_principal, crosses_partitions, is_action, is_resource,
+};
 
 /// A request and the policies that meet it.
 #[derive(Debug, Clone)]
@@ -299,6 +301,13 @@ impl Fields {
         let resource = self.resource.ok_or_else(|| lacks("resource"))?;
         if let Some(why) = crosses_partitions(&self.principal_text, &resource) {
             return Err(why);
+        }
+        let owner = self.account.as_deref().and_then(|account| contradicts_owner(&resource, account));
+        if let Some(why) = owner {
+            return Err(format!("`resourceAccount`: {why}"));
+        }
+        if let Some(why) = contradicts_principal(&principal, &self.context) {
+            return Err(format!("`context`: {why}"));
         }
         let mut request = Request::new(principal, &action, &resource, self.context);
         if let Some(account) = &self.account {

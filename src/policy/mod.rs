@@ -57,5 +57,7 @@ pub use document::{Compiled, PolicyError};
 pub use evaluate::{Layer, Policies, decide};
 pub use missing::Missing;
 pub use principal::{Principal, PrincipalError, is_account};
-pub use request::{Request, crosses_partitions, is_action, is_resource};
+pub use request::{
+    Request, contradicts_owner, contradicts_principal, crosses_partitions, is_action, is_resource,
+};
 pub use tri::Tri;

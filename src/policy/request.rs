@@ -38,6 +38,53 @@ pub fn crosses_partitions(principal: &str, resource: &str) -> Option<String> {
     })
 }
 
+/// What is wrong where an account is said to own a resource whose ARN holds another one. ARNs of S3 hold none.
+#[must_use]
+pub fn contradicts_owner(resource: &str, account: &str) -> Option<String> {
+    let [.., of, _] = arn_parts(resource)?;
+    (super::is_account(of) && of != account)
+        .then(|| format!("`{resource}` is of account {of}, and account {account} is said to own it"))
+}
+
+/// What is wrong where `aws:PrincipalArn` is not what AWS would say of the principal: it holds the ARN of a session's
+/// role, and of anybody else the principal's own. The role of a session may have any path.
+#[must_use]
+pub fn contradicts_principal(principal: &Principal, context: &Context) -> Option<String> {
+    let Entry::Values(values) = context.of("aws:principalarn") else { return None };
+    let [given] = values.as_slice() else { return None };
+    let expected = match principal {
+        Principal::Anonymous | Principal::Service(_) | Principal::Provider(_) => return None,
+        Principal::Root { account } => {
+            let root = arn_parts(given).is_some_and(|[_, _, service, _, of, resource]| {
+                service == "iam" && of == account && resource == "root"
+            });
+            if root {
+                return None;
+            }
+            format!("the ARN of account {account}'s root user")
+        }
+        Principal::User { arn, .. } | Principal::FederatedUser { arn, .. } => {
+            if given == arn {
+                return None;
+            }
+            format!("`{arn}`")
+        }
+        Principal::Session { role_arn: Some(arn), .. } => {
+            if given == arn {
+                return None;
+            }
+            format!("`{arn}`")
+        }
+        Principal::Session { account, role, .. } => {
+            if principal.clone().with_role(given) != *principal {
+                return None;
+            }
+            format!("the ARN of role `{role}` of account {account}, with its path")
+        }
+    };
+    Some(format!("aws:PrincipalArn is `{given}`, and the principal's is {expected}"))
+}
+
 impl Request {
     /// A request. `action` is `service:Name`; `resource` an ARN, or `*` for actions without one. A session's role is
     /// taken from `aws:PrincipalArn`, where the context has it.
@@ -115,5 +162,56 @@ impl Request {
 
     pub(super) fn resource_parts(&self) -> Option<[&str; 6]> {
         arn_parts(&self.resource)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_principal_s_arn_is_the_one_that_aws_would_add() {
+        let iam = |rest: &str| format!("arn:aws:iam::111122223333:{rest}");
+        let session = "arn:aws:sts::111122223333:assumed-role/tf/x".to_owned();
+        let contradicts = |principal: &str, arn: &str| {
+            let context = Context::new().with_entry("aws:PrincipalArn", Entry::Values(vec![arn.to_owned()]));
+            contradicts_principal(&Principal::parse(principal).unwrap(), &context).is_some()
+        };
+        for (principal, arn) in [
+            (&session, iam("role/tf")),
+            (&session, iam("role/ci/tf")),
+            (&iam("role/ci/tf"), iam("role/ci/tf")),
+            (&iam("user/ada"), iam("user/ada")),
+            (&iam("root"), iam("root")),
+            (&"anonymous".to_owned(), iam("role/tf")),
+        ] {
+            assert!(!contradicts(principal, &arn), "{principal} {arn}");
+        }
+        for (principal, arn) in [
+            (&session, iam("role/other")),
+            (&session, iam("user/tf")),
+            (&session, session.clone()),
+            (&session, "arn:aws:iam::444455556666:role/tf".to_owned()),
+            (&iam("role/ci/tf"), iam("role/tf")),
+            (&iam("user/ada"), iam("user/bob")),
+            (&iam("root"), iam("user/ada")),
+            (&iam("root"), "arn:aws:iam::444455556666:root".to_owned()),
+        ] {
+            assert!(contradicts(principal, &arn), "{principal} {arn}");
+        }
+        let unknown = Context::new().not_known("aws:PrincipalArn");
+        assert_eq!(contradicts_principal(&Principal::parse(&session).unwrap(), &unknown), None);
+    }
+
+    #[test]
+    fn an_arn_that_holds_an_account_says_who_owns_the_resource() {
+        let owner = |arn: &str| contradicts_owner(arn, "111122223333").is_some();
+        assert!(owner("arn:aws:kms:eu-west-1:444455556666:key/k"));
+        assert!(owner("arn:aws:iam::444455556666:role/r"));
+        for arn in
+            ["arn:aws:kms:eu-west-1:111122223333:key/k", "arn:aws:s3:::b/k", "*", "arn:aws:iam::aws:policy/P"]
+        {
+            assert!(!owner(arn), "{arn}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! were seen and one of a workspace that nobody named, and one lock that no state expects.
 
 use super::input::StateInput;
+use crate::workspace::state_path;
 
 /// A made-up workspace: it stands for any that nobody has seen yet.
 pub const ANY_WORKSPACE: &str = "any-workspace";
@@ -46,10 +47,7 @@ pub(super) fn keys(states: &[StateInput<'_>]) -> (Vec<Key>, Option<String>) {
     };
     for (of, state) in states.iter().enumerate().filter(|(_, state)| !state.key.is_empty()) {
         push(state.key.to_owned(), Kind::Default, Some(of));
-        let path = |workspace: &str| match state.workspace_key_prefix {
-            "" => format!("{workspace}/{}", state.key),
-            prefix => format!("{prefix}/{workspace}/{}", state.key),
-        };
+        let path = |workspace: &str| state_path(state.workspace_key_prefix, workspace, state.key);
         push(path(ANY_WORKSPACE), Kind::Workspace { seen: false }, Some(of));
         for workspace in state.workspaces.iter().flatten().filter(|name| **name != "default") {
             push(path(workspace), Kind::Workspace { seen: true }, Some(of));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::Wanted;
 use super::probe::filled;
 use super::refusal::{Gate, Refusal, not_mergeable};
+use super::statements::SIDS;
 use crate::policy::is_account;
 use crate::policy::json::Json;
 use crate::policy::pattern::{Glob, arn_parts};
@@ -85,6 +86,8 @@ pub(super) fn merge(wanted: &Wanted, ours: Vec<Value>, variables: bool) -> Resul
             None => statements.push(with_free_sid(our, &mut taken, &mut notes)),
         }
     }
+    let left = statements.iter().take(count).enumerate().filter(|(place, _)| !used.contains(place));
+    notes.extend(left.filter_map(|(_, statement)| outlived(statement)));
     members.insert("Statement".to_owned(), Value::Array(statements));
     Ok(Merged { policy: Value::Object(members), before: Some(Value::Object(before)), notes, mentioned })
 }
@@ -176,9 +179,7 @@ fn sid(statement: &Value) -> Option<&str> {
 /// Allow must be for the same roles as well, or somebody would lose what they were given.
 fn is_ours(theirs: &Value, our: &Value) -> bool {
     let (Some(their_sid), Some(our_sid)) = (sid(theirs), sid(our)) else { return false };
-    let same_sid = their_sid
-        .strip_prefix(our_sid)
-        .is_some_and(|rest| rest.is_empty() || rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let same_sid = is_numbered(their_sid, our_sid);
     let (Some(theirs), Some(our)) = (theirs.as_object(), our.as_object()) else { return false };
     let same_elements = theirs.len() == our.len() && our.keys().all(|name| theirs.contains_key(name));
     let same = |name: &str| theirs.get(name).map(texts) == our.get(name).map(texts);
@@ -190,6 +191,27 @@ fn is_ours(theirs: &Value, our: &Value) -> bool {
         && (allow || same("Resource"))
         && theirs.get("Condition").map(condition_keys) == our.get("Condition").map(condition_keys)
         && (!allow || covers(our.get("Resource"), theirs.get("Resource")))
+}
+
+/// Whether a `Sid` is this one, or this one with the number that made it free.
+fn is_numbered(sid: &str, name: &str) -> bool {
+    sid.strip_prefix(name).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// What to say of a present statement that has a name of ours and is none that the roles need now. It stays: only who
+/// wrote it knows whether it is still wanted.
+fn outlived(statement: &Value) -> Option<String> {
+    let sid = sid(statement).filter(|sid| SIDS.iter().any(|name| is_numbered(sid, name)))?;
+    let named = names(statement);
+    let says = match statement.get("Effect").and_then(Value::as_str) {
+        Some("Allow") if named.is_empty() => "and still lets somebody in".to_owned(),
+        Some("Allow") => format!("and still lets in {}", named.join(", ")),
+        _ => "and still denies".to_owned(),
+    };
+    Some(format!(
+        "statement `{sid}` has a name of ours, {says}; none of the roles that are named now needs it: take it out where \
+         nobody else does"
+    ))
 }
 
 /// Whether the first list holds all of the second.
@@ -246,6 +268,11 @@ fn with_free_sid(mut our: Value, taken: &mut BTreeSet<String>, notes: &mut Vec<S
 
 /// Principals that a statement names: in `Principal`, and by `aws:PrincipalArn`. Wildcards are filled in.
 fn mentions(statement: &Value) -> Vec<String> {
+    names(statement).iter().filter_map(|text| somebody(text)).collect()
+}
+
+/// The same as they are written.
+fn names(statement: &Value) -> Vec<String> {
     let strings = |value: &Value| -> Vec<String> {
         match value {
             Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -266,7 +293,7 @@ fn mentions(statement: &Value) -> Vec<String> {
             }
         }
     }
-    found.iter().filter_map(|text| somebody(text)).collect()
+    found
 }
 
 /// The ARN of somebody whom this names: for a whole account a role that is made up.

@@ -9,7 +9,7 @@ use super::probe::{
 };
 use super::refusal::{Gate, Refusal};
 use super::resources::{bucket_arn, paths};
-use super::roles::{Named, Role};
+use super::roles::{Named, Role, with_its_path};
 use super::statements::GUARDRAILS;
 use super::{Built, State, Wanted, compiled};
 use crate::policy::{Compiled, Layer, Policies, Principal, Request, Verdict, decide};
@@ -192,6 +192,11 @@ impl Proof<'_> {
             let next = "give the ARN as `aws sts get-caller-identity` says it, or the role's ARN";
             Refusal::new(Gate::RoleUnusable, why, next)
         };
+        if let Some(meant) = with_its_path(arn) {
+            return Err(unusable(format!(
+                "the caller: no role is `{arn}`: Identity Center's roles have a path, such as `{meant}`"
+            )));
+        }
         let caller = Principal::parse(arn).map_err(|error| unusable(format!("the caller: {error}")))?;
         // A session's ARN does not hold its role's path; a guard of that name is its role.
         let role_of = |guard: &Role| match &caller {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{State, Wanted};
+use crate::workspace::{join, state_path};
 
 /// What Terraform appends to a state's path for its lock. Source: `client.go` of the S3 backend.
 pub(super) const LOCK_SUFFIX: &str = ".tflock";
@@ -45,7 +46,10 @@ pub(super) fn patterns(states: &[State], width: Width) -> Vec<Pattern> {
     let mut groups: BTreeMap<(&str, String), BTreeSet<&str>> = BTreeMap::new();
     for state in states {
         let folder = match width {
-            Width::Folders(depth) if state.key.matches('/').count() >= depth => {
+            // The folders of a key that Terraform cleans are others in each workspace: such a key stays by itself.
+            Width::Folders(depth)
+                if state.key.matches('/').count() >= depth && join(&[&state.key]) == state.key =>
+            {
                 state.key.split('/').take(depth).collect::<Vec<_>>().join("/")
             }
             // A key can't be a folder: it would end in a slash then.
@@ -75,10 +79,7 @@ fn pattern(prefix: &str, folder: &str, keys: &BTreeSet<&str>) -> Pattern {
             }
         }
     };
-    let workspaces = match prefix {
-        "" => format!("*/{path}"),
-        prefix => format!("{}/*/{path}", escaped(prefix)),
-    };
+    let workspaces = state_path(&escaped(prefix), "*", &path);
     Pattern(vec![path, workspaces])
 }
 
@@ -112,12 +113,7 @@ pub(super) fn object_arn(wanted: &Wanted, path: &str) -> String {
 
 /// The states' paths in the default workspace and in one that is made up.
 pub(super) fn paths(state: &State) -> [String; 2] {
-    let workspace = MADE_UP_WORKSPACE;
-    let elsewhere = match state.workspace_prefix.as_str() {
-        "" => format!("{workspace}/{}", state.key),
-        prefix => format!("{prefix}/{workspace}/{}", state.key),
-    };
-    [state.key.clone(), elsewhere]
+    [state.key.clone(), state_path(&state.workspace_prefix, MADE_UP_WORKSPACE, &state.key)]
 }
 
 #[cfg(test)]
@@ -142,6 +138,8 @@ mod tests {
         assert_eq!(shown(&["a/b*c"], Width::Exact), ["a/b${*}c", "env:/*/a/b${*}c"]);
         let mut plain = states(&["k"]);
         plain[0].workspace_prefix.clear();
+        assert_eq!(shown(&["./d", "./e"], Width::Folders(1)), ["./d", "env:/*/d", "./e", "env:/*/e"]);
+        assert_eq!(paths(&states(&["x/../h"])[0]), ["x/../h", "env:/lockshift-proof/h"]);
         assert_eq!(patterns(&plain, Width::Exact), [Pattern(vec!["k".into(), "*/k".into()])]);
         assert!(!need_variables(&plain));
         assert!(need_variables(&states(&["a$"])));

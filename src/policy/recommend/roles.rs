@@ -29,6 +29,26 @@ pub(super) struct Role {
     pub sample: String,
 }
 
+/// Where Identity Center keeps its roles; in most regions the region follows.
+/// Source: IAM Identity Center user guide, "referencing permission sets in resource policies".
+const IDENTITY_CENTER: &str = "role/aws-reserved/sso.amazonaws.com/";
+
+/// How the names of its roles begin.
+const PERMISSION_SET: &str = "AWSReservedSSO_";
+
+/// The ARN to write instead, where this one means a role of Identity Center and leaves its path out: no role has such
+/// an ARN.
+pub(super) fn with_its_path(arn: &str) -> Option<String> {
+    let [_, partition, _, _, account, resource] = arn_parts(arn)?;
+    let (before, name) = resource.split_at_checked(resource.find(PERMISSION_SET)?)?;
+    let fixed = before.split(['*', '?']).next().unwrap_or_default();
+    // `*` may stand for folders, too.
+    let fits =
+        before.starts_with(IDENTITY_CENTER) || (before.contains('*') && IDENTITY_CENTER.starts_with(fixed));
+    let role = before.starts_with("role/") && !fits;
+    role.then(|| format!("arn:{partition}:iam::{account}:{IDENTITY_CENTER}*{name}"))
+}
+
 /// All of them.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
@@ -196,6 +216,14 @@ impl Role {
                 "name roles whole, or with the fixed part of their name",
             );
         }
+        if let Some(meant) = with_its_path(arn) {
+            return refuse(
+                format!("`{arn}` leaves out the path that Identity Center gives its roles: it names nobody"),
+                &format!(
+                    "write `{meant}`, or the whole ARN as `aws iam get-role --role-name NAME` prints it"
+                ),
+            );
+        }
         let sample = filled(arn);
         if Principal::parse(&sample).is_err() {
             return refuse(format!("`{arn}` names no role or user"), form);
@@ -220,8 +248,16 @@ impl Role {
     /// filled in.
     pub(super) fn named(&self, name: &str) -> Option<String> {
         let (path, _) = self.arn.rsplit_once('/')?;
-        let arn = format!("{}/{name}", filled(path));
-        self.covers(&arn).then_some(arn)
+        let own = format!("{}/{name}", filled(path));
+        if !name.starts_with(PERMISSION_SET) {
+            return self.covers(&own).then_some(own);
+        }
+        // Identity Center says the path, and no pattern another one: with the region, or without.
+        let [_, partition, _, _, account, _] = arn_parts(&self.arn)?;
+        let at = |region: &str| format!("arn:{partition}:iam::{account}:{IDENTITY_CENTER}{region}{name}");
+        [own, at(""), at("eu-west-1/")]
+            .into_iter()
+            .find(|arn| self.covers(arn) && arn.contains(IDENTITY_CENTER))
     }
 
     /// Whether one of the two names the other.

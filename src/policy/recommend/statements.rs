@@ -15,6 +15,20 @@ pub(super) const GUARDRAILS: [&str; 5] = [
     "s3:PutReplicationConfiguration",
 ];
 
+/// What our statements are called.
+pub(super) const SIDS: [&str; 10] = [
+    "TflockDeleteOnlyByRunnersAndBreakGlass",
+    "TflockCreateOnlyConditionally",
+    "TflockCreateOnlyByRunners",
+    "BreakGlassDeletesOnlyTheInspectedLock",
+    "BreakGlassDeletesNoVersion",
+    "GuardrailsOnlyByStateAdmin",
+    "CrossAccountList",
+    "CrossAccountRead",
+    "CrossAccountRunner",
+    "CrossAccountLock",
+];
+
 /// Our part of a bucket policy.
 pub(super) struct Ours {
     pub statements: Vec<Value>,

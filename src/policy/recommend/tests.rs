@@ -271,12 +271,53 @@ fn who_comes_by_identity_center_is_the_role_that_a_pattern_names_and_no_other() 
     assert_eq!(caller(&pattern, &session.replace("111122223333", "444455556666")), Err(Gate::LocksOut));
     let without_region = role(&format!("{path}/AWSReservedSSO_StateAdmin_0123456789abcdef"));
     assert_eq!(caller(&pattern, &without_region), Err(Gate::LocksOut));
-    // A pattern without the path names nobody who comes so.
-    assert_eq!(caller("AWSReservedSSO_StateAdmin_*", &role(&by_region)), Err(Gate::LocksOut));
+    // A pattern that would hold the name alone names nobody who comes so: the path is always there.
+    for admin in ["AWS*_*", "ci/*AWSRes*", "A*/AWS*_*"] {
+        assert_eq!(caller(admin, session), Err(Gate::LocksOut), "{admin}");
+        assert_eq!(caller(admin, &role(&by_region)), Err(Gate::LocksOut), "{admin}");
+    }
+    assert_eq!(caller("*StateAdmin_*", session), Ok(()), "`*` holds the path, too");
+    let pathless = role("AWSReservedSSO_StateAdmin_0123456789abcdef");
+    assert_eq!(caller("AWS*_*", &pathless), Err(Gate::RoleUnusable));
     // A session is no role that a policy can name.
     let mut wanted = wanted();
     wanted.roles.state_admin = vec![session.to_owned()];
     assert_eq!(refused(&wanted).gate, Gate::RoleUnusable);
+}
+
+#[test]
+fn a_role_of_identity_center_is_named_with_its_path_or_refused() {
+    let names: [fn(&mut Roles) -> &mut Vec<String>; 4] =
+        [|r| &mut r.runners, |r| &mut r.plan, |r| &mut r.break_glass, |r| &mut r.state_admin];
+    let path = "aws-reserved/sso.amazonaws.com";
+    for list in names {
+        let named = |name: &str| {
+            let mut wanted = wanted();
+            *list(&mut wanted.roles) = vec![role(name)];
+            recommend(&wanted).map(|_| ())
+        };
+        for (name, set) in [
+            ("AWSReservedSSO_Ops_0123456789abcdef", "AWSReservedSSO_Ops_0123456789abcdef"),
+            ("AWSReservedSSO_Ops_*", "AWSReservedSSO_Ops_*"),
+            ("aws-reserved/AWSReservedSSO_Ops_*", "AWSReservedSSO_Ops_*"),
+            ("ci/*AWSReservedSSO_Ops_*", "AWSReservedSSO_Ops_*"),
+            ("aws-reserved/sso.amazonaws.com?AWSReservedSSO_Ops_*", "AWSReservedSSO_Ops_*"),
+        ] {
+            let refusal = named(name).unwrap_err();
+            assert_eq!(refusal.gate, Gate::RoleUnusable, "{name}");
+            let form = format!("write `{}`, or", role(&format!("{path}/*{set}")));
+            assert!(refusal.next.starts_with(&form), "{}", refusal.next);
+        }
+        for name in [
+            format!("{path}/AWSReservedSSO_Ops_0123456789abcdef"),
+            format!("{path}/eu-west-1/AWSReservedSSO_Ops_*"),
+            format!("{path}/*AWSReservedSSO_Ops_*"),
+            "aws-reserved/*/AWSReservedSSO_Ops_*".to_owned(),
+            "*AWSReservedSSO_Ops_*".to_owned(),
+        ] {
+            assert_eq!(named(&name), Ok(()), "{name}");
+        }
+    }
 }
 
 #[test]
@@ -421,4 +462,37 @@ fn the_proof_fails_without_any_one_of_the_statements() {
         let spoilt = proof_of(&wanted, |policy, _, _| policy["Statement"][n][element] = value.clone());
         assert_eq!(spoilt.unwrap_err().gate, Gate::NotProven, "{n} {element}");
     }
+}
+
+#[test]
+fn a_statement_of_ours_that_nobody_needs_any_more_is_told_and_stays() {
+    let foreign = "arn:aws:iam::444455556666:role/tf-apply";
+    let mut earlier = wanted();
+    earlier.roles.runners.push(foreign.to_owned());
+    earlier.versioned = true;
+    let earlier = recommend(&earlier).unwrap().bucket_policy;
+    let again = recommend(&Wanted { existing: Some(earlier.to_string()), ..wanted() }).unwrap();
+    let told = |advice: &Advice| -> Vec<String> {
+        let ours = advice.notes.iter().filter(|note| note.contains("has a name of ours"));
+        ours.map(|note| note.split(';').next().unwrap().to_owned()).collect()
+    };
+    let lets_in = |sid: &str| format!("statement `{sid}` has a name of ours, and still lets in {foreign}");
+    assert_eq!(
+        told(&again),
+        [
+            "statement `BreakGlassDeletesNoVersion` has a name of ours, and still denies".to_owned(),
+            lets_in("CrossAccountList"),
+            lets_in("CrossAccountRead"),
+            lets_in("CrossAccountRunner"),
+            lets_in("CrossAccountLock"),
+        ]
+    );
+    assert_eq!(sids(&again.bucket_policy), sids(&earlier));
+    // Nothing is told where all of it is needed, and nothing of statements with other names.
+    let same = Wanted { existing: Some(recommend(&wanted()).unwrap().bucket_policy.to_string()), ..wanted() };
+    assert_eq!(told(&recommend(&same).unwrap()), [""; 0]);
+    let theirs = r#"{"Statement": {"Sid": "CrossAccountListing", "Effect": "Allow", "Principal": {"AWS": "444455556666"},
+        "Action": "s3:ListBucket", "Resource": "arn:aws:s3:::acme-tfstate"}}"#;
+    let theirs = Wanted { existing: Some(theirs.to_owned()), ..wanted() };
+    assert_eq!(told(&recommend(&theirs).unwrap()), [""; 0]);
 }
