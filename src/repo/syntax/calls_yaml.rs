@@ -224,6 +224,10 @@ impl Scan {
         }
         let text = Span::new(start, value.end).of(bytes);
         let Some(first) = text.first().copied() else { return line.end };
+        if first == b'#' {
+            reader.comments.push(Span::new(start, line.end));
+            return line.end;
+        }
         let mut dialect = Dialect::default();
         let (span, flow, end) = match first {
             b'|' | b'>' => {
@@ -280,7 +284,8 @@ impl Scan {
     }
 }
 
-/// Key and value of `key: value`, `"key": value`. As in YAML, the first `: ` outside quotes decides.
+/// Key and value of `key: value`, `"key": value`. As in YAML, the first `: ` outside quotes decides, and nothing
+/// behind a `#` that follows a blank does: the line's comment begins there, inside quotes or not.
 fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
     let text = span.of(bytes);
     let first = *text.first()?;
@@ -297,6 +302,7 @@ fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
         let mut found = None;
         for (at, byte) in text.iter().enumerate() {
             match (quote, *byte) {
+                (_, b'#') if at > 0 && text.get(at - 1).is_some_and(|b| matches!(b, b' ' | b'\t')) => break,
                 (Some(open), byte) if byte == open => quote = None,
                 (Some(_), _) => {}
                 (None, b'"' | b'\'')
