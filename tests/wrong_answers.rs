@@ -259,3 +259,59 @@ fn an_ignore_in_a_yaml_comment_meets_its_finding() {
         ["lock-disabled-in-ci .gitlab-ci.yml:3, ignored: why: ok"]
     );
 }
+
+/// Words of YAML's flow style need no quotes, and what is written there runs as well.
+#[test]
+fn commands_in_flow_style_and_json_are_seen() {
+    let main = module("    use_lockfile = true\n");
+    for (file, text, line) in [
+        (".gitlab-ci.yml", "a:\n  script: [terraform apply -lock=false]\n", 2),
+        (".gitlab-ci.yml", "a:\n  script: [ terraform apply -lock=false , x]\n", 2),
+        (".gitlab-ci.yml", "a: {script: terraform apply -lock=false}\n", 1),
+        (".gitlab-ci.yml", "a: {script: [terraform init, 'terraform apply -lock=false']} # b: c\n", 1),
+        (".gitlab-ci.yml", "{a: {stage: b, script: [x, terraform apply -var 'a=b' -lock=false]}}\n", 1),
+        (
+            ".gitlab-ci.yml",
+            "a:\n  script: [ # why: x\n    terraform apply\n      -lock=false, # b\n    x]\n",
+            4,
+        ),
+        (".gitlab-ci.yml", "a:\n  script:\n    [terraform apply ${X[0]} {{ y }} -lock=false]\n", 3),
+        (".gitlab-ci.yml", "a:\n  script:\n    terraform apply -lock=false\n", 3),
+        ("cloudbuild.yaml", "steps:\n- name: hashicorp/terraform\n  args: [apply, -lock=false]\n", 3),
+        ("cloudbuild.yaml", "steps:\n- name: hashicorp/terraform\n  args: [apply, \"-lock=false\"]\n", 3),
+        ("cloudbuild.yaml", "steps:\n- {name: hashicorp/terraform, args: [apply, -lock=false]}\n", 2),
+        ("package.json", "{\"scripts\":{\"a\":\"terraform apply -lock=false\"}}\n", 1),
+        (
+            "x.tf.json",
+            "{\"resource\":{\"null_resource\":{\"a\":{\"provisioner\":[{\"local-exec\":{\n\"command\":\"terraform apply -lock=false\"}}]}}}}\n",
+            2,
+        ),
+    ] {
+        assert_eq!(
+            habits(&[("main.tf", &main), (file, text)]),
+            [format!("lock-disabled-in-ci {file}:{line}")],
+            "{text}"
+        );
+    }
+    for (file, text) in [
+        (".gitlab-ci.yml", "a: {name: terraform apply -lock=false}\n"),
+        (".gitlab-ci.yml", "a: {script: [terraform apply]} # -lock=false\n"),
+        (".gitlab-ci.yml", "a: {script: [terraform apply, # terraform apply -lock=false\n  x]}\n"),
+        ("package.json", "{\"description\":\"terraform apply -lock=false\"}\n"),
+    ] {
+        assert_eq!(habits(&[("main.tf", &main), (file, text)]), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn backend_config_in_flow_style_finds_its_root_module() {
+    let main = module("    use_lockfile = true\n");
+    for text in [
+        "a:\n  script: [cd app && terraform init -backend-config=dynamodb_table=t]\n",
+        "a: {working-directory: app, run: terraform init -backend-config=\"dynamodb_table=t\"}\n",
+        "a:\n  script: [terraform, -chdir=app, init, -backend-config=dynamodb_table=t]\n",
+    ] {
+        let dir = tree(&[("app/main.tf", &main), (".gitlab-ci.yml", text)]);
+        assert_eq!(modes(&scan(&dir, &[]).1), [("app", "dual")], "{text}");
+    }
+}
