@@ -199,3 +199,119 @@ fn an_excluded_config_file_is_left_out_though_a_call_names_it() {
     assert_eq!(modes(&scan(&dir, &[]).1), [("a", "dynamodb")]);
     assert_eq!(modes(&scan(&dir, &["--exclude", "env"]).1), [("a", "unknown")]);
 }
+
+/// `RULE FILE:LINE` of every finding about how commands run, and why it is ignored where it is.
+fn habits(files: &[(&str, &str)]) -> Vec<String> {
+    let said = scan(&tree(files), &[]).1;
+    let findings = said["findings"].as_array().unwrap();
+    findings
+        .iter()
+        .map(|finding| {
+            let place = &finding["place"];
+            let ignored =
+                finding["ignored"].as_str().map(|why| format!(", ignored: {why}")).unwrap_or_default();
+            let (rule, file) = (finding["rule"].as_str().unwrap(), place["file"].as_str().unwrap());
+            format!("{rule} {file}:{}{ignored}", place["line"])
+        })
+        .filter(|line| line.starts_with("lock-") || line.starts_with("ignore-"))
+        .collect()
+}
+
+/// In YAML a comment ends a plain scalar: what it says is neither key nor value.
+#[test]
+fn a_colon_in_a_yaml_comment_hides_no_command() {
+    let main = module("    use_lockfile = true\n");
+    for (file, head, indent) in [
+        (".gitlab-ci.yml", "a:\n  script:\n", "    "),
+        ("buildspec.yml", "version: 0.2\nphases:\n  build:\n    commands:\n", "      "),
+        ("bitbucket-pipelines.yml", "pipelines:\n  default:\n    - step:\n        script:\n", "          "),
+        (".drone.yml", "kind: pipeline\nsteps:\n- name: a\n  commands:\n", "  "),
+    ] {
+        for comment in ["", " # TODO: remove", " #TODO: x", "\t# a: b: c", " # say \"when: now", " # it's: x"]
+        {
+            let text = format!("{head}{indent}- terraform -chdir=app apply -lock=false{comment}\n");
+            let line = text.lines().count();
+            assert_eq!(
+                habits(&[("app/main.tf", &main), (file, &text)]),
+                [format!("lock-disabled-in-ci {file}:{line}")],
+                "{text}"
+            );
+        }
+    }
+}
+
+/// What stands below a key is still its own where a comment follows the key.
+#[test]
+fn a_comment_behind_a_yaml_key_is_no_value() {
+    let main = module("    use_lockfile = true\n");
+    let text = "a: # build: x\n  variables:\n    TF_ROOT: app\n  script: # one: two\n    - terraform init -backend-config=dynamodb_table=t # a: b\n";
+    let dir = tree(&[("app/main.tf", &main), (".gitlab-ci.yml", text)]);
+    assert_eq!(modes(&scan(&dir, &[]).1), [("app", "dual")]);
+}
+
+#[test]
+fn an_ignore_in_a_yaml_comment_meets_its_finding() {
+    let main = module("    use_lockfile = true\n");
+    let text =
+        "a:\n  script:\n    - terraform apply -lock=false # lockshift: ignore[lock-disabled-in-ci] why: ok\n";
+    assert_eq!(
+        habits(&[("main.tf", &main), (".gitlab-ci.yml", text)]),
+        ["lock-disabled-in-ci .gitlab-ci.yml:3, ignored: why: ok"]
+    );
+}
+
+/// Words of YAML's flow style need no quotes, and what is written there runs as well.
+#[test]
+fn commands_in_flow_style_and_json_are_seen() {
+    let main = module("    use_lockfile = true\n");
+    for (file, text, line) in [
+        (".gitlab-ci.yml", "a:\n  script: [terraform apply -lock=false]\n", 2),
+        (".gitlab-ci.yml", "a:\n  script: [ terraform apply -lock=false , x]\n", 2),
+        (".gitlab-ci.yml", "a: {script: terraform apply -lock=false}\n", 1),
+        (".gitlab-ci.yml", "a: {script: [terraform init, 'terraform apply -lock=false']} # b: c\n", 1),
+        (".gitlab-ci.yml", "{a: {stage: b, script: [x, terraform apply -var 'a=b' -lock=false]}}\n", 1),
+        (
+            ".gitlab-ci.yml",
+            "a:\n  script: [ # why: x\n    terraform apply\n      -lock=false, # b\n    x]\n",
+            4,
+        ),
+        (".gitlab-ci.yml", "a:\n  script:\n    [terraform apply ${X[0]} {{ y }} -lock=false]\n", 3),
+        (".gitlab-ci.yml", "a:\n  script:\n    terraform apply -lock=false\n", 3),
+        ("cloudbuild.yaml", "steps:\n- name: hashicorp/terraform\n  args: [apply, -lock=false]\n", 3),
+        ("cloudbuild.yaml", "steps:\n- name: hashicorp/terraform\n  args: [apply, \"-lock=false\"]\n", 3),
+        ("cloudbuild.yaml", "steps:\n- {name: hashicorp/terraform, args: [apply, -lock=false]}\n", 2),
+        ("package.json", "{\"scripts\":{\"a\":\"terraform apply -lock=false\"}}\n", 1),
+        (
+            "x.tf.json",
+            "{\"resource\":{\"null_resource\":{\"a\":{\"provisioner\":[{\"local-exec\":{\n\"command\":\"terraform apply -lock=false\"}}]}}}}\n",
+            2,
+        ),
+    ] {
+        assert_eq!(
+            habits(&[("main.tf", &main), (file, text)]),
+            [format!("lock-disabled-in-ci {file}:{line}")],
+            "{text}"
+        );
+    }
+    for (file, text) in [
+        (".gitlab-ci.yml", "a: {name: terraform apply -lock=false}\n"),
+        (".gitlab-ci.yml", "a: {script: [terraform apply]} # -lock=false\n"),
+        (".gitlab-ci.yml", "a: {script: [terraform apply, # terraform apply -lock=false\n  x]}\n"),
+        ("package.json", "{\"description\":\"terraform apply -lock=false\"}\n"),
+    ] {
+        assert_eq!(habits(&[("main.tf", &main), (file, text)]), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn backend_config_in_flow_style_finds_its_root_module() {
+    let main = module("    use_lockfile = true\n");
+    for text in [
+        "a:\n  script: [cd app && terraform init -backend-config=dynamodb_table=t]\n",
+        "a: {working-directory: app, run: terraform init -backend-config=\"dynamodb_table=t\"}\n",
+        "a:\n  script: [terraform, -chdir=app, init, -backend-config=dynamodb_table=t]\n",
+    ] {
+        let dir = tree(&[("app/main.tf", &main), (".gitlab-ci.yml", text)]);
+        assert_eq!(modes(&scan(&dir, &[]).1), [("app", "dual")], "{text}");
+    }
+}

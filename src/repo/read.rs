@@ -39,6 +39,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
             let (module, problems) = json::read_module_file(path, text, is_override_file(name));
             facts.module = Some(Box::new(module));
             facts.problems = problems;
+            facts.calls = calls::read_calls(path, text);
             read_aws(path, text, &mut facts);
         }
         FileClass::Hcl if terragrunt::is_terragrunt(path) => {
@@ -70,6 +71,8 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         FileClass::Json => {
             let (source, _) = json::read_flat_json(path, text);
             facts.sources.extend(source.filter(|source| hcl::has_backend_shape(&source.settings)));
+            // The scripts of a `package.json`, an editor's tasks.
+            facts.calls = calls::read_calls(path, text);
             read_aws(path, text, &mut facts);
             facts.pins = pins::read_pins(path, text);
         }

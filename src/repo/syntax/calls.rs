@@ -102,7 +102,7 @@ pub(crate) fn language(path: &str) -> Option<Language> {
     }
 }
 
-/// Flags for which configuration is read: nearly every such file says "terraform" somewhere.
+/// Flags for which configuration and data are read: nearly every such file says "terraform" somewhere.
 static OWN_FLAGS: Needles = Needles::new(&[b"backend-config", b"-lock=", b"force-unlock"]);
 
 /// Every call in a file, in order of appearance. Comments are never calls; a flag whose command can't be told makes
@@ -112,7 +112,7 @@ pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
     if !flags::may_matter(text.bytes()) {
         return Vec::new();
     }
-    let own = language == Language::Code(calls_code::Style::HCL);
+    let own = matches!(language, Language::Code(calls_code::Style::HCL | calls_code::Style::JSON));
     if own && !OWN_FLAGS.any_in(text.bytes()) {
         return Vec::new();
     }

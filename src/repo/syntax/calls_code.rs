@@ -90,6 +90,9 @@ impl Scan {
         while self.at < self.end {
             let Some(rest) = bytes.get(self.at..self.end) else { break };
             let Some(byte) = rest.first().copied() else { break };
+            if self.style.flow && self.is_plain(reader, rest, byte) {
+                continue;
+            }
             match byte {
                 b'#' if self.style.hash => self.comment(reader, rest, b"\n"),
                 b'/' if self.style.slashes && rest.starts_with(b"//") => self.comment(reader, rest, b"\n"),
@@ -103,12 +106,18 @@ impl Scan {
                 b'%' if self.style.hash => self.percent(reader, rest),
                 b'<' if self.style.hash && rest.starts_with(b"<<") => self.heredoc_mark(rest),
                 b'(' | b'[' | b'{' => self.open(bytes, byte),
-                b')' | b']' | b'}' => self.close(reader),
+                b')' | b']' | b'}' => {
+                    self.close(reader);
+                    if self.style.flow {
+                        let at = self.at;
+                        self.top().into_iter().for_each(|frame| frame.gap = at);
+                    }
+                }
                 b',' => {
                     self.element(reader);
                     self.at += 1;
                 }
-                b'=' | b':' => self.key(bytes, rest),
+                b'=' | b':' => self.key(reader, rest),
                 b';' => {
                     self.statement(reader);
                     self.at += 1;
@@ -131,6 +140,63 @@ impl Scan {
         let len = memchr::memmem::find(rest, end).unwrap_or(rest.len());
         reader.comments.push(Span::new(self.at, self.at + len));
         self.at += len;
+    }
+
+    /// Passes over what is an ordinary part of a YAML flow style here: in a plain scalar, quotes and most brackets
+    /// are; comments are noted.
+    fn is_plain(&mut self, reader: &mut Reader<'_>, rest: &[u8], byte: u8) -> bool {
+        let bytes = reader.text.bytes();
+        let at = self.at;
+        let Some(frame) = self.frames.last_mut() else { return false };
+        let begun = frame.gap < at;
+        let pair = match byte {
+            _ if byte.is_ascii_whitespace() => {
+                // So that the gap is empty until a scalar begins.
+                frame.gap += usize::from(!begun);
+                self.at += 1;
+                return true;
+            }
+            b'#' if at.checked_sub(1).and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_whitespace) => {
+                self.plain(reader);
+                self.comment(reader, rest, b"\n");
+                let at = self.at;
+                self.top().into_iter().for_each(|frame| frame.gap = at);
+                return true;
+            }
+            b':' => {
+                let ends = rest.get(1).is_none_or(|next| {
+                    next.is_ascii_whitespace() || matches!(next, b',' | b']' | b'}' | b'[' | b'{')
+                });
+                let quoted = !begun && frame.element.is_some();
+                if ends || quoted {
+                    return false;
+                }
+                (0, 0)
+            }
+            b'{' if begun || rest.starts_with(b"{{") => (b'{', b'}'),
+            b'[' if begun => (b'[', b']'),
+            b',' | b'{' | b'[' | b'}' | b']' => return false,
+            b'"' | b'\'' if !begun => return false,
+            _ => (0, 0),
+        };
+        let after = if pair.0 == 0 { None } else { reader.budget.matching(bytes, at, self.end, pair) };
+        self.at = after.unwrap_or(at + 1);
+        true
+    }
+
+    /// The plain scalar of a YAML flow style that ends here, if one does.
+    fn plain(&mut self, reader: &mut Reader<'_>) {
+        let at = self.at;
+        let Some(frame) = self.frames.last().filter(|frame| self.style.flow && frame.element.is_none())
+        else {
+            return;
+        };
+        let text = Span::new(frame.gap, at).of(reader.text.bytes()).trim_ascii_end();
+        let content = Span::new(frame.gap, frame.gap + text.len());
+        if !content.is_empty() {
+            self.text(reader, content, content, true);
+            self.at = at;
+        }
     }
 
     /// Where the literal that begins here closes: content span and length of its quote.
@@ -202,7 +268,7 @@ impl Scan {
                 // `["terraform init", "-backend-config=…"].join(" ")`
                 frame.words.extend(split_words(bytes, content));
             } else {
-                frame.pending.push(Pending::Text(content, !plain || style.data));
+                frame.pending.push(Pending::Text(content, quote_len > 0 && (!plain || style.data)));
             }
             frame.gap = whole.end;
             return;
@@ -231,9 +297,11 @@ impl Scan {
             word.push(bytes, at, at + 1);
             at += 1;
         }
-        word.quotes += 1;
-        word.last_quote = Some(whole.start);
-        word.quote_len = quote_len;
+        if quote_len > 0 {
+            word.quotes += 1;
+            word.last_quote = Some(whole.start);
+            word.quote_len = quote_len;
+        }
         word.span.end = whole.end;
         frame.gap = whole.end;
     }
@@ -380,6 +448,7 @@ impl Scan {
 
     /// The element before a comma, a closing bracket or a statement's end is complete.
     fn element(&mut self, reader: &mut Reader<'_>) {
+        self.plain(reader);
         let bytes = reader.text.bytes();
         let at = self.at;
         let Some(frame) = self.frames.last_mut() else { return };
@@ -395,13 +464,14 @@ impl Scan {
                     word.span.end = gap_start + Span::new(gap_start, at).of(bytes).trim_ascii_end().len();
                 }
                 let word = word.finish();
-                if key
-                    .as_deref()
-                    .is_some_and(|key| matches!(key, "cwd" | "chdir" | "working_dir" | "workdir"))
-                {
+                if key.as_deref().is_some_and(|key| {
+                    matches!(key, "cwd" | "chdir" | "working_dir" | "workdir" | "working-directory")
+                }) {
                     frame.dir = Some(dirs::join_dir(None, &word.text));
                 } else if key.is_some() && !frame.has_statements() {
                     frame.words.push(barrier(at));
+                } else if key.is_some() && self.style.flow {
+                    frame.pending.push(Pending::Words(vec![word])); // no command goes on in another key's value
                 } else {
                     frame.words.push(word);
                 }
@@ -418,7 +488,9 @@ impl Scan {
         }
     }
 
-    fn key(&mut self, bytes: &[u8], rest: &[u8]) {
+    fn key(&mut self, reader: &mut Reader<'_>, rest: &[u8]) {
+        self.plain(reader);
+        let bytes = reader.text.bytes();
         let operator = rest.iter().take_while(|byte| matches!(byte, b'=' | b':' | b'>')).count().max(1);
         let at = self.at;
         self.at += operator;
@@ -488,7 +560,7 @@ fn run_pending(
             Pending::Words(words) => reader.list(&words, around, dir),
             Pending::Text(span, literal) => {
                 let inner = if style.data { Around::Shell } else { Around::Code };
-                let dialect = Dialect { literal, ..Dialect::default() };
+                let dialect = Dialect { literal, folded: style.flow, ..Dialect::default() };
                 reader.region(span, dialect, &mut State::new(dir.map(str::to_owned), inner));
             }
         }

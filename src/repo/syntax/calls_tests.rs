@@ -469,6 +469,19 @@ fn hostile_text_costs_linear_time() {
     }
 }
 
+/// What closes at its end only: each part is looked at, not the rest behind it.
+#[test]
+fn hostile_flow_style_costs_linear_time() {
+    for part in
+        ["terraform {x ", "a \" ", "a ' ", "\"a\" ", " ", "a # b\n", "a: ", "{{ x", "a: {b} ", "&a *", "a [b"]
+    {
+        let text = format!("terraform: [{}\n]\n", part.repeat(300_000 / part.len()));
+        let start = std::time::Instant::now();
+        read("x.yml", &text);
+        assert!(start.elapsed().as_secs() < 5, "{part:?} took {:?}", start.elapsed());
+    }
+}
+
 #[test]
 fn arguments_of_another_backend_configure_no_s3_backend() {
     let text = "terraform init -backend-config=resource_group_name=g -backend-config=key=k\n";

@@ -48,7 +48,7 @@ pub(crate) fn read(reader: &mut Reader<'_>) {
         });
         let dir = carried.or(told);
         if script.flow {
-            calls_code::read(reader, script.span, Style::JSON, Around::List, dir.as_deref());
+            calls_code::read(reader, script.span, Style::FLOW, Around::List, dir.as_deref());
             continue;
         }
         if script.inputs {
@@ -163,11 +163,20 @@ impl Scan {
         }
         let indent = at - line.start;
         let Some((key, value)) = key_of(Span::new(at, span.end), bytes) else {
-            if !item {
-                return line.end;
-            }
+            let rest = Span::new(at, span.end);
             let outer = self.levels.last().map_or(0, |level| level.indent);
-            return self.value(reader, Span::new(at, span.end), line, outer, true, "");
+            if item {
+                return self.value(reader, rest, line, outer, true, "");
+            }
+            // A key's value may begin on the next line, and a whole file may be a map in flow style.
+            let text = rest.of(bytes);
+            let key = self.levels.last().filter(|level| level.indent < indent).map(|level| level.key.clone());
+            let flow = text.starts_with(b"[") || (text.starts_with(b"{") && !is_template(text));
+            let command = key.is_some() && flags::may_matter(text) && !is_template(text);
+            if flow || command {
+                return self.value(reader, rest, line, outer, false, &key.unwrap_or_default());
+            }
+            return line.end;
         };
         while self.levels.last().is_some_and(|level| level.indent >= indent) {
             self.levels.pop();
@@ -224,6 +233,10 @@ impl Scan {
         }
         let text = Span::new(start, value.end).of(bytes);
         let Some(first) = text.first().copied() else { return line.end };
+        if first == b'#' {
+            reader.comments.push(Span::new(start, line.end));
+            return line.end;
+        }
         let mut dialect = Dialect::default();
         let (span, flow, end) = match first {
             b'|' | b'>' => {
@@ -280,7 +293,13 @@ impl Scan {
     }
 }
 
-/// Key and value of `key: value`, `"key": value`. As in YAML, the first `: ` outside quotes decides.
+/// Whether a line is one of a template language.
+fn is_template(line: &[u8]) -> bool {
+    [&b"{{"[..], b"{%", b"{#", b"<%"].iter().any(|mark| line.starts_with(mark))
+}
+
+/// Key and value of `key: value`, `"key": value`. As in YAML, the first `: ` outside quotes decides, and nothing
+/// behind a `#` that follows a blank does: the line's comment begins there, inside quotes or not.
 fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
     let text = span.of(bytes);
     let first = *text.first()?;
@@ -297,6 +316,7 @@ fn key_of(span: Span, bytes: &[u8]) -> Option<(String, Span)> {
         let mut found = None;
         for (at, byte) in text.iter().enumerate() {
             match (quote, *byte) {
+                (_, b'#') if at > 0 && text.get(at - 1).is_some_and(|b| matches!(b, b' ' | b'\t')) => break,
                 (Some(open), byte) if byte == open => quote = None,
                 (Some(_), _) => {}
                 (None, b'"' | b'\'')

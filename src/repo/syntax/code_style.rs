@@ -15,24 +15,63 @@ pub(crate) struct Style {
     pub(super) multiline: bool,
     /// Data, not a program: an argument list there can be edited.
     pub(super) data: bool,
+    /// YAML's flow style: words and texts may stand without quotes.
+    pub(super) flow: bool,
 }
 
 impl Style {
     /// Python, Ruby, TOML, …
-    pub(crate) const HASH: Self =
-        Self { hash: true, slashes: false, triple: true, backtick: true, multiline: true, data: false };
+    pub(crate) const HASH: Self = Self {
+        hash: true,
+        slashes: false,
+        triple: true,
+        backtick: true,
+        multiline: true,
+        data: false,
+        flow: false,
+    };
     /// JavaScript, Groovy, Go, …
-    pub(crate) const SLASHES: Self =
-        Self { hash: false, slashes: true, triple: true, backtick: true, multiline: false, data: false };
+    pub(crate) const SLASHES: Self = Self {
+        hash: false,
+        slashes: true,
+        triple: true,
+        backtick: true,
+        multiline: false,
+        data: false,
+        flow: false,
+    };
     /// PHP.
-    pub(crate) const BOTH: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: true, multiline: false, data: false };
+    pub(crate) const BOTH: Self = Self {
+        hash: true,
+        slashes: true,
+        triple: false,
+        backtick: true,
+        multiline: false,
+        data: false,
+        flow: false,
+    };
     /// Terragrunt's `extra_arguments`.
-    pub(crate) const HCL: Self =
-        Self { hash: true, slashes: true, triple: false, backtick: false, multiline: false, data: true };
-    /// JSON, and lists in YAML and Dockerfiles.
-    pub(crate) const JSON: Self =
-        Self { hash: false, slashes: false, triple: false, backtick: false, multiline: true, data: true };
+    pub(crate) const HCL: Self = Self {
+        hash: true,
+        slashes: true,
+        triple: false,
+        backtick: false,
+        multiline: false,
+        data: true,
+        flow: false,
+    };
+    /// JSON, and lists in Dockerfiles.
+    pub(crate) const JSON: Self = Self {
+        hash: false,
+        slashes: false,
+        triple: false,
+        backtick: false,
+        multiline: true,
+        data: true,
+        flow: false,
+    };
+    /// Lists and maps on one line of YAML: JSON with plain scalars.
+    pub(crate) const FLOW: Self = Self { flow: true, ..Self::JSON };
 }
 
 /// Names of functions, keys and arguments whose text is for people.

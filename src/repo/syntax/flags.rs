@@ -428,6 +428,8 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
         "the flag stands in program code"
     } else if place == Around::YamlItem {
         "each argument is a YAML item of its own"
+    } else if place == Around::List && word.quotes == 0 {
+        "the flag stands without quotes in a YAML list"
     } else if word.escaped
         || word.quotes > 1
         || word.quote_len > 1
