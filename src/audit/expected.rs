@@ -7,10 +7,7 @@ use crate::repo::inventory::{EffectiveBackend, Engine, Inventory, Knowable, Lock
 use crate::repo::setting::Value;
 use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Place;
-
-/// Workspaces other than `default` live below this prefix when the backend names none.
-/// Source: `workspace_key_prefix` in the S3 backend's schema.
-pub const WORKSPACE_PREFIX: &str = "env:";
+use crate::workspace::{WORKSPACE_PREFIX, join, state_path};
 
 /// What should be there.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -146,7 +143,24 @@ impl Expected {
         for state in &self.states {
             let bucket = state.bucket.as_str();
             index.keys.entry(bucket).or_default().entry(state.key.as_str()).or_default().push(state);
-            index.prefixes.entry(bucket).or_default().insert(state.workspace_key_prefix.as_str());
+            let (prefix, key) = (join(&[&state.workspace_key_prefix]), join(&[&state.key]));
+            if key == ".." || key.starts_with("../") {
+                // It leads above the workspace's name, so all workspaces share one path.
+                let path = state_path(&prefix, ANY_WORKSPACE, &key);
+                index.shared.entry(bucket).or_default().entry(path).or_default().push(state);
+            } else {
+                // `./` is no folder.
+                let prefix = if prefix == "." { String::new() } else { prefix };
+                index
+                    .elsewhere
+                    .entry(bucket)
+                    .or_default()
+                    .entry(prefix)
+                    .or_default()
+                    .entry(key)
+                    .or_default()
+                    .push(state);
+            }
         }
         index
     }
@@ -190,13 +204,21 @@ impl TableRef {
     }
 }
 
+/// States by a key.
+type ByKey<'a> = BTreeMap<String, Vec<&'a ExpectedState>>;
+
+/// Stands for every workspace other than `default`, where a key leaves no room for its name in the path.
+const ANY_WORKSPACE: &str = "*";
+
 /// Expected states by what a listing shows: made once, asked for every key.
 #[derive(Debug, Default)]
 pub struct Index<'a> {
     /// By bucket, then key.
     keys: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a ExpectedState>>>,
-    /// By bucket: the workspace prefixes in use.
-    prefixes: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// Of workspaces other than `default`: by bucket, then cleaned prefix, then cleaned key.
+    elsewhere: BTreeMap<&'a str, BTreeMap<String, ByKey<'a>>>,
+    /// By bucket, then the path that all workspaces other than `default` share.
+    shared: BTreeMap<&'a str, ByKey<'a>>,
 }
 
 impl<'a> Index<'a> {
@@ -206,17 +228,15 @@ impl<'a> Index<'a> {
         let mut found: Vec<(&ExpectedState, &str)> =
             keys.get(state_path).into_iter().flatten().map(|state| (*state, "default")).collect();
         // Asked for every key of a listing: the path's own few prefixes are tried, not the many of all backends.
-        let known = self.prefixes.get(bucket);
+        let known = self.elsewhere.get(bucket);
         let own = state_path.match_indices('/').filter_map(|(at, _)| state_path.get(..at));
-        for prefix in
-            std::iter::once("").chain(own).filter(|prefix| known.is_some_and(|all| all.contains(prefix)))
-        {
+        for prefix in std::iter::once("").chain(own) {
+            let Some(by_key) = known.and_then(|known| known.get(prefix)) else { continue };
             let Some((workspace, key)) = split_workspace(prefix, state_path) else { continue };
-            let states = keys.get(key).into_iter().flatten();
-            found.extend(
-                states.filter(|state| state.workspace_key_prefix == prefix).map(|state| (*state, workspace)),
-            );
+            found.extend(by_key.get(key).into_iter().flatten().map(|state| (*state, workspace)));
         }
+        let shared = self.shared.get(bucket).and_then(|by_path| by_path.get(state_path));
+        found.extend(shared.into_iter().flatten().map(|state| (*state, ANY_WORKSPACE)));
         found
     }
 
@@ -259,11 +279,7 @@ impl ExpectedState {
 
     /// The state path of a workspace.
     pub fn path_of(&self, workspace: &str) -> String {
-        match (workspace, self.workspace_key_prefix.as_str()) {
-            ("default", _) => self.key.clone(),
-            (_, "") => format!("{workspace}/{}", self.key),
-            (_, prefix) => format!("{prefix}/{workspace}/{}", self.key),
-        }
+        state_path(&self.workspace_key_prefix, workspace, &self.key)
     }
 }
 
@@ -427,6 +443,59 @@ mod tests {
             assert!(at(other).is_empty(), "{other}");
         }
         assert!(!index.knows("other", "k"));
+    }
+
+    /// The paths are those where Terraform 1.11.4 put state and lock.
+    #[test]
+    fn workspaces_are_found_where_terraform_puts_them() {
+        let states = vec![
+            state("./d.tfstate", "env:"),
+            state("x/../h.tfstate", ""),
+            state("e/f.tfstate", "w//s"),
+            state("../up.tfstate", "env:"),
+            state("dot.tfstate", "./"),
+        ];
+        let expected = Expected { states, ..Expected::default() };
+        let index = expected.index();
+        for (path, key, workspace) in [
+            ("./d.tfstate", "./d.tfstate", "default"),
+            ("env:/dev/d.tfstate", "./d.tfstate", "dev"),
+            ("dev/h.tfstate", "x/../h.tfstate", "dev"),
+            ("w/s/dev/e/f.tfstate", "e/f.tfstate", "dev"),
+            ("env:/up.tfstate", "../up.tfstate", "*"),
+            ("dev/dot.tfstate", "dot.tfstate", "dev"),
+        ] {
+            let found: Vec<(&str, &str)> = index
+                .at("b", path)
+                .iter()
+                .map(|(state, workspace)| (state.key.as_str(), *workspace))
+                .collect();
+            assert_eq!(found, [(key, workspace)], "{path}");
+            assert_eq!(index.at("b", path)[0].0.path_of(workspace), path);
+        }
+        for other in ["d.tfstate", "env:/dev/./d.tfstate", "dev/x/../h.tfstate", "w//s/dev/e/f.tfstate"] {
+            assert!(!index.knows("b", other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_prefix_that_is_set_to_nothing_is_nothing() {
+        let of = |more: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let text = format!(
+                "terraform {{\n  backend \"s3\" {{\n    bucket = \"b\"\n    key = \"e/f\"\n{more}\n  }}\n}}\n"
+            );
+            std::fs::write(dir.path().join("main.tf"), text).unwrap();
+            let options = crate::repo::scan::ScanOptions {
+                paths: vec![dir.path().to_owned()],
+                ..crate::repo::scan::ScanOptions::default()
+            };
+            let inventory = crate::repo::scan::scan(&options, &crate::repo::walk::Silent).unwrap();
+            Expected::of(&inventory).states[0].path_of("dev")
+        };
+        assert_eq!(of("workspace_key_prefix = \"\""), "dev/e/f");
+        assert_eq!(of("workspace_key_prefix = null"), "env:/dev/e/f");
+        assert_eq!(of(""), "env:/dev/e/f");
     }
 
     #[test]

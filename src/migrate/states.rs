@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::repo::inventory::{Inventory, Knowable};
-
-/// The workspace prefix that the s3 backend takes when none is set.
-const DEFAULT_PREFIX: &str = "env:";
+use crate::workspace::{WORKSPACE_PREFIX, join, state_path};
 
 /// One state and its workspaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +29,7 @@ pub fn of_roots(inventory: &Inventory, roots: &[String]) -> Vec<State> {
                 key: backend.key.known().cloned(),
                 prefix: match &backend.workspace_key_prefix {
                     Knowable::Known(prefix) => Some(prefix.clone()),
-                    Knowable::Absent => Some(DEFAULT_PREFIX.to_owned()),
+                    Knowable::Absent => Some(WORKSPACE_PREFIX.to_owned()),
                     Knowable::Unknown(_) => None,
                 },
                 region: backend.region.known().cloned(),
@@ -53,8 +51,11 @@ impl State {
         };
         let arn = |path: &str| format!("arn:{partition}:s3:::{bucket}/{path}.tflock");
         match (&self.key, &self.prefix) {
-            (Some(key), Some(prefix)) => vec![arn(key), arn(&format!("{prefix}/*/{key}"))],
-            (Some(key), None) => vec![arn(key), arn(&format!("*/{key}"))],
+            (Some(key), Some(prefix)) => vec![arn(key), arn(&state_path(prefix, "*", key))],
+            // What leads above the prefix leads to where nobody can tell; the key's end is the same there.
+            (Some(key), None) => {
+                vec![arn(key), arn(&format!("*/{}", join(&[key.as_str()]).trim_start_matches("../")))]
+            }
             (None, _) => vec![arn("*")],
         }
     }
@@ -97,6 +98,14 @@ mod tests {
         assert_eq!(
             state(Some("a/t.tfstate"), Some("env:"), "eu-west-1").lock_arns(),
             ["arn:aws:s3:::b/a/t.tfstate.tflock", "arn:aws:s3:::b/env:/*/a/t.tfstate.tflock"]
+        );
+        assert_eq!(
+            state(Some("./d"), Some(""), "eu-west-1").lock_arns(),
+            ["arn:aws:s3:::b/./d.tflock", "arn:aws:s3:::b/*/d.tflock"]
+        );
+        assert_eq!(
+            state(Some("../x/./d"), None, "eu-west-1").lock_arns(),
+            ["arn:aws:s3:::b/../x/./d.tflock", "arn:aws:s3:::b/*/x/d.tflock"]
         );
         assert_eq!(
             state(Some("t"), None, "cn-north-1").lock_arns(),

@@ -362,7 +362,11 @@ pub fn backend_of(
         region: settings.text("region"),
         dynamodb_table: table,
         use_lockfile,
-        workspace_key_prefix: settings.text("workspace_key_prefix"),
+        // Set to nothing, it is nothing: `WORKSPACE/KEY`, and not the default `env:`.
+        workspace_key_prefix: match settings.value("workspace_key_prefix") {
+            Some(Value::Text(text)) if text.is_empty() => Knowable::Known(text),
+            _ => settings.text("workspace_key_prefix"),
+        },
         endpoint,
         backend_config: config,
         engine: if engine == Engine::Any && settings.has_references() { Engine::OpenTofu } else { engine },
