@@ -447,13 +447,19 @@ fn changes(advice: &Advice) -> String {
             ("delete", &before.delete, &after.delete),
             ("overwrite", &before.overwrite, &after.overwrite),
             ("create", &before.create, &after.create),
-            ("strip", &before.strip, &after.strip),
         ];
-        let differences: Vec<String> = sets
+        let mut differences: Vec<String> = sets
             .iter()
             .filter(|(_, before, after)| before != after)
             .map(|(set, before, after)| format!("{set} {before} -> {after}"))
             .collect();
+        if (&before.strip, &before.strip_actions) != (&after.strip, &after.strip_actions) {
+            let left = match after.strip_actions.join(", ") {
+                none if none.is_empty() => none,
+                actions => format!(" (by {actions})"),
+            };
+            differences.push(format!("strip {} -> {}{left}", before.strip, after.strip));
+        }
         out.push_str(&format!("  {}: {}\n", visible(&reach.who), visible_lines(&differences.join(", "))));
     }
     out
