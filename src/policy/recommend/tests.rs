@@ -506,3 +506,16 @@ fn a_statement_of_ours_that_nobody_needs_any_more_is_told_and_stays() {
     let theirs = Wanted { existing: Some(theirs.to_owned()), ..wanted() };
     assert_eq!(told(&recommend(&theirs).unwrap()), [""; 0]);
 }
+
+/// The published role is the one that is written for its bucket, table and key.
+#[test]
+fn the_published_auditor_s_role_is_the_one_that_is_written() {
+    let published: Value =
+        serde_json::from_str(include_str!("../../../docs/roles/auditor-role-policy.json")).unwrap();
+    let wanted = Wanted {
+        tables: vec!["arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks".to_owned()],
+        kms_keys: vec!["arn:aws:kms:eu-west-1:111122223333:key/KEY-ID".to_owned()],
+        ..wanted()
+    };
+    assert_eq!(recommend(&wanted).unwrap().auditor, published);
+}
