@@ -117,6 +117,28 @@ fn what_cannot_be_read_is_named_and_nothing_is_printed() {
             "error: --principal: `x` is no principal; expected the ARN of a user, role, session, federated user or root, a service's name, or `anonymous`",
         ),
     ];
+    // What the flags say twice, and not the same.
+    let key = "--resource=arn:aws:kms:eu-west-1:111122223333:key/k";
+    let session = "--principal=arn:aws:sts::111122223333:assumed-role/tf/x";
+    let contradictions: [(&[&str], &str); 2] = [
+        (
+            &["--principal=anonymous", "--action=kms:Decrypt", key, "--resource-account=444455556666"],
+            "error: --resource-account: `arn:aws:kms:eu-west-1:111122223333:key/k` is of account 111122223333, and account 444455556666 is said to own it",
+        ),
+        (
+            &[
+                session,
+                "--action=kms:Decrypt",
+                key,
+                "--context=aws:PrincipalArn=arn:aws:iam::111122223333:role/other",
+            ],
+            "error: --context: aws:PrincipalArn is `arn:aws:iam::111122223333:role/other`, and the principal's is the ARN of role `tf` of account 111122223333, with its path",
+        ),
+    ];
+    for (args, expected) in contradictions {
+        let (code, answers, said) = decide(args, "", &dir);
+        assert_eq!((code, answers.len(), said.lines().next()), (2, 0, Some(expected)), "{args:?}");
+    }
     for (args, input, expected) in cases {
         let (code, answers, said) = decide(args, input, &dir);
         assert_eq!((code, answers.len(), said.lines().next()), (2, 0, Some(*expected)), "{args:?}");

@@ -250,4 +250,61 @@ mod tests {
         assert!(coded("NoSuchBucketPolicy").absent(&["NoSuchBucketPolicy"]));
         assert!(!coded("AccessDenied").absent(&["NoSuchBucketPolicy"]));
     }
+
+    /// Every action of the published role belongs to an operation that this room asks for, and the other way round.
+    #[test]
+    fn the_auditor_s_role_holds_what_is_asked_for_and_no_more() {
+        let reads = [
+            "ListObjectVersions",
+            "ListObjectsV2",
+            "GetObject",
+            "GetObjectVersion",
+            "GetBucketLifecycleConfiguration",
+            "GetPublicAccessBlock",
+            "GetAccountPublicAccessBlock",
+            "ListAccessPoints",
+            "GetAccessPoint",
+            "GetAccessPointPolicy",
+            "SimulatePrincipalPolicy",
+            "GetBucketEncryption",
+            "GetBucketReplication",
+            "GetObjectLockConfiguration",
+            "GetBucketVersioning",
+            "GetBucketPolicy",
+            "GetBucketOwnershipControls",
+            "DescribeTable",
+            "Scan",
+            "GetItem",
+            "GetAccountAuthorizationDetails",
+            "DescribeKey",
+            "GetKeyPolicy",
+            "ListGrants",
+            "GetMetricStatistics",
+        ];
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/audit/collect");
+        let files = std::fs::read_dir(here).unwrap().map(|entry| entry.unwrap().path());
+        let others = files.filter(|path| !path.ends_with("failure.rs") && path.is_file());
+        let source: String = others.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        for operation in reads {
+            assert!(source.contains(&format!("\"{operation}\"")), "nothing asks for {operation}");
+        }
+        let mut asked: Vec<String> = reads.iter().map(|operation| action(operation).unwrap()).collect();
+        // S3 asks for it by itself, to read what the key encrypts.
+        asked.push("kms:Decrypt".to_owned());
+        asked.sort();
+        let role: serde_json::Value =
+            serde_json::from_str(include_str!("../../../docs/roles/auditor-role-policy.json")).unwrap();
+        let statements = role["Statement"].as_array().unwrap();
+        let listed = |value: &serde_json::Value| match value {
+            serde_json::Value::Array(many) => many.clone(),
+            one => vec![one.clone()],
+        };
+        let mut given: Vec<String> = statements
+            .iter()
+            .flat_map(|statement| listed(&statement["Action"]))
+            .map(|action| action.as_str().unwrap().to_owned())
+            .collect();
+        given.sort();
+        assert_eq!(given, asked);
+    }
 }

@@ -8,7 +8,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output;
 use crate::policy::{
     Case, Compiled, Context, Decision, Entry, Layer, Policies, Principal, Request, Verdict, answer,
-    crosses_partitions, decide, read_cases,
+    contradicts_owner, contradicts_principal, crosses_partitions, decide, read_cases,
 };
 
 /// What `--help` says at its end.
@@ -185,11 +185,20 @@ fn one(args: &Args) -> Result<Outcome, Failure> {
             "note: a request names one resource: `*` and `?` in --resource are part of its name\n",
         );
     }
-    let mut request = Request::new(principal, &action, &resource, context(args)?);
+    let context = context(args)?;
+    if let Some(why) = contradicts_principal(&principal, &context) {
+        return Err(Failure::new(format!("--context: {why}"))
+            .help("leave aws:PrincipalArn out, or give the one that AWS would add"));
+    }
+    let mut request = Request::new(principal, &action, &resource, context);
     if let Some(account) = &one.resource_account {
         if !crate::policy::is_account(account) {
             return Err(Failure::new(format!("--resource-account: `{account}` is no account"))
                 .help("an account is twelve digits"));
+        }
+        if let Some(why) = contradicts_owner(&resource, account) {
+            return Err(Failure::new(format!("--resource-account: {why}"))
+                .help("leave it out where the ARN holds the account"));
         }
         request = request.owned_by(account);
     }

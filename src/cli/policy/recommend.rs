@@ -128,7 +128,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         buckets(&inventory, &expected, &partition, &account)
             .into_iter()
             .partition(|(name, _)| is_bucket(name));
-    let chosen = chosen(args, found)?;
+    let chosen = chosen(args, found, &impossible)?;
     partitions(&chosen, &partition)?;
     let existing = existing(args, &chosen)?;
     let context = context(args)?;
@@ -249,13 +249,25 @@ fn is_bucket(name: &str) -> bool {
 fn chosen(
     args: &Args,
     mut found: BTreeMap<String, BucketStates>,
+    impossible: &BTreeMap<String, BucketStates>,
 ) -> Result<BTreeMap<String, BucketStates>, Failure> {
+    let names_no_bucket = |names: &str| {
+        Failure::new(format!("nothing to write: {names} can't be a bucket's name"))
+            .help("correct `bucket` in the backend: `lockshift scan --by bucket` says where it stands")
+    };
+    if let Some(odd) = args.bucket.iter().find(|bucket| impossible.contains_key(*bucket)) {
+        return Err(names_no_bucket(&format!("`{odd}`")));
+    }
     if let Some(odd) = args.bucket.iter().find(|bucket| !found.contains_key(*bucket)) {
         return Err(Failure::new(format!("no state here is in bucket `{odd}`"))
             .help("`lockshift scan --by bucket` lists the buckets"));
     }
     if !args.bucket.is_empty() {
         found.retain(|bucket, _| args.bucket.contains(bucket));
+    }
+    if found.is_empty() && !impossible.is_empty() {
+        let names: Vec<String> = impossible.keys().map(|name| format!("`{name}`")).collect();
+        return Err(names_no_bucket(&names.join(", ")));
     }
     if found.is_empty() {
         return Err(Failure::new("nothing to write: no state's bucket and key are known here")
@@ -435,14 +447,64 @@ fn changes(advice: &Advice) -> String {
             ("delete", &before.delete, &after.delete),
             ("overwrite", &before.overwrite, &after.overwrite),
             ("create", &before.create, &after.create),
-            ("strip", &before.strip, &after.strip),
         ];
-        let differences: Vec<String> = sets
+        let mut differences: Vec<String> = sets
             .iter()
             .filter(|(_, before, after)| before != after)
             .map(|(set, before, after)| format!("{set} {before} -> {after}"))
             .collect();
+        if (&before.strip, &before.strip_actions) != (&after.strip, &after.strip_actions) {
+            let left = match after.strip_actions.join(", ") {
+                none if none.is_empty() => none,
+                actions => format!(" (by {actions})"),
+            };
+            differences.push(format!("strip {} -> {}{left}", before.strip, after.strip));
+        }
         out.push_str(&format!("  {}: {}\n", visible(&reach.who), visible_lines(&differences.join(", "))));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_name_that_is_no_bucket_s_is_told_alone_and_when_it_is_asked_for() {
+        let said = |found: &[&str], impossible: &[&str], flags: &[&str]| {
+            let args = Line::parse_from([&["policy"], flags].concat()).args;
+            let named = |names: &[&str]| -> BTreeMap<String, BucketStates> {
+                names.iter().map(|name| ((*name).to_owned(), BucketStates::default())).collect()
+            };
+            let chosen = chosen(&args, named(found), &named(impossible));
+            chosen.map(|chosen| chosen.into_keys().collect::<Vec<_>>()).map_err(|failure| {
+                let shown = failure.shown(false);
+                shown.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+            })
+        };
+        let refused = |text: &str| Err(text.to_owned());
+        assert_eq!(said(&[], &["st"], &[]), refused("nothing to write: `st` can't be a bucket's name"));
+        assert_eq!(
+            said(&[], &["a", "st"], &[]),
+            refused("nothing to write: `a`, `st` can't be a bucket's name")
+        );
+        assert_eq!(
+            said(&["acme"], &["st"], &["--bucket", "st"]),
+            refused("nothing to write: `st` can't be a bucket's name")
+        );
+        assert_eq!(said(&["acme"], &["st"], &[]), Ok(vec!["acme".to_owned()]));
+        assert_eq!(
+            said(&[], &[], &[]),
+            refused("nothing to write: no state's bucket and key are known here")
+        );
+        assert_eq!(said(&["acme"], &[], &["--bucket", "x"]), refused("no state here is in bucket `x`"));
+    }
 }

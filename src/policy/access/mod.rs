@@ -39,6 +39,7 @@ pub use input::{
 pub use keys::{ANY_STATE, ANY_WORKSPACE};
 pub use output::{Access, AccessFinding, AccessReport, Certainty, Holder, LockAccess, Part, RoleUse};
 pub use rules::AccessRule;
+pub(super) use sets::STRIP;
 pub use simulate::{Answer, Compared, Question, compare, questions};
 
 use bench::{Bench, say};

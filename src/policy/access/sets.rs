@@ -160,7 +160,7 @@ pub(super) struct Row {
 }
 
 /// What takes protection from locks, or works around it.
-pub(super) const STRIP: [&str; 7] = [
+pub(in crate::policy) const STRIP: [&str; 7] = [
     "s3:PutBucketPolicy",
     "s3:DeleteBucketPolicy",
     "s3:PutLifecycleConfiguration",

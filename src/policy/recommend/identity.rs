@@ -169,16 +169,13 @@ pub(super) fn auditor(wanted: &Wanted, keys: &[String]) -> Value {
             "Effect": "Allow",
             "Action": [
                 "s3:GetBucketPolicy",
-                "s3:GetBucketPolicyStatus",
                 "s3:GetLifecycleConfiguration",
                 "s3:GetBucketVersioning",
                 "s3:GetBucketObjectLockConfiguration",
                 "s3:GetEncryptionConfiguration",
                 "s3:GetBucketPublicAccessBlock",
                 "s3:GetBucketOwnershipControls",
-                "s3:GetBucketAcl",
                 "s3:GetReplicationConfiguration",
-                "s3:GetBucketLocation",
                 "s3:ListBucket",
                 "s3:ListBucketVersions",
             ],
@@ -211,7 +208,7 @@ pub(super) fn auditor(wanted: &Wanted, keys: &[String]) -> Value {
         json!({
             "Sid": "CrossCheckOptional",
             "Effect": "Allow",
-            "Action": ["iam:SimulatePrincipalPolicy", "iam:GetContextKeysForPrincipalPolicy"],
+            "Action": "iam:SimulatePrincipalPolicy",
             "Resource": [
                 format!("arn:{partition}:iam::{account}:role/*"),
                 format!("arn:{partition}:iam::{account}:user/*"),
@@ -233,17 +230,13 @@ pub(super) fn auditor(wanted: &Wanted, keys: &[String]) -> Value {
             "Action": ["dynamodb:DescribeTable", "dynamodb:Scan", "dynamodb:GetItem"],
             "Resource": one_or_list(wanted.tables.clone()),
         }));
+        // How often a table is still written: `--retire`.
+        statements.push(json!({
+            "Sid": "TableWritesOptional",
+            "Effect": "Allow",
+            "Action": "cloudwatch:GetMetricStatistics",
+            "Resource": "*",
+        }));
     }
-    statements.push(json!({
-        "Sid": "OrgOptional",
-        "Effect": "Allow",
-        "Action": [
-            "organizations:DescribeOrganization",
-            "organizations:ListParents",
-            "organizations:ListPoliciesForTarget",
-            "organizations:DescribePolicy",
-        ],
-        "Resource": "*",
-    }));
     json!({"Version": "2012-10-17", "Statement": statements})
 }

@@ -12,7 +12,7 @@ use super::probe::{Ask, bucket_request, lock_of, request, stranger, strangers};
 use super::proof::everything;
 use super::resources::paths;
 use super::roles::Named;
-use super::statements::GUARDRAILS;
+use crate::policy::access::STRIP;
 use crate::policy::{Compiled, Layer, Policies, Principal, Request, Verdict, decide};
 
 /// Whether somebody can do something to any lock of the bucket.
@@ -68,9 +68,12 @@ pub struct Four {
     /// Can create a lock.
     #[schemars(with = "String")]
     pub create: Can,
-    /// Can change the policy, lifecycle, versioning or replication of the bucket.
+    /// Can change the policy, lifecycle, versioning, replication, public access block or object ownership of the
+    /// bucket.
     #[schemars(with = "String")]
     pub strip: Can,
+    /// By which actions, those that depend on something included.
+    pub strip_actions: Vec<&'static str>,
 }
 
 impl Reach {
@@ -128,12 +131,20 @@ impl Four {
                 .flat_map(|lock| asks.iter().map(move |ask| request(wanted, principal, *ask, lock)));
             together(requests.map(|request| judge(&request)))
         };
-        let strip = GUARDRAILS.iter().map(|action| judge(&bucket_request(wanted, principal, action)));
+        let strip: Vec<(&'static str, Can)> = STRIP
+            .into_iter()
+            .map(|action| (action, judge(&bucket_request(wanted, principal, action))))
+            .collect();
         Four {
             delete: any(&[Ask::DeleteAnyhow, Ask::DeleteVersion]),
             overwrite: any(&[Ask::Put]),
             create: any(&[Ask::Create]),
-            strip: together(strip),
+            strip_actions: strip
+                .iter()
+                .filter(|(_, can)| *can != Can::No)
+                .map(|(action, _)| *action)
+                .collect(),
+            strip: together(strip.into_iter().map(|(_, can)| can)),
         }
     }
 }

@@ -54,25 +54,35 @@ fn the_sets_say_what_changes() {
         .iter()
         .map(|reach| {
             let four = |four: &sets::Four| {
-                format!("{} / {} / {} / {}", four.delete, four.overwrite, four.create, four.strip)
+                let by = match four.strip_actions.as_slice() {
+                    all if all.len() == 7 => String::new(),
+                    some => some.iter().map(|action| format!(" {action}")).collect(),
+                };
+                format!("{} / {} / {} / {}{by}", four.delete, four.overwrite, four.create, four.strip)
             };
             let who = reach.who.split(" (").next().unwrap();
             format!("{who}: {} -> {}", four(&reach.before), four(&reach.after))
         })
         .collect();
     let all = "yes / yes / yes / yes";
+    // What the audit takes for stripping, too, and the bucket policy leaves to its account.
+    let rest = "yes s3:PutBucketPublicAccessBlock s3:PutBucketOwnershipControls";
     assert_eq!(
         shown,
         [
-            format!("{}: {all} -> yes / no / yes / no", role("ci/tf-apply")),
-            format!("{}: {all} -> yes / no / yes / no", role("ci/tf-plan")),
+            format!("{}: {all} -> yes / no / yes / {rest}", role("ci/tf-apply")),
+            format!("{}: {all} -> yes / no / yes / {rest}", role("ci/tf-plan")),
             // A version's deletion is only forbidden where the bucket is known to be versioned.
             format!("{}: {all} -> yes / no / no / yes", role("break-glass")),
             format!("{}: {all} -> no / no / no / yes", role("state-admin")),
-            format!("an administrator's role: {all} -> no / no / no / no"),
-            format!("an administrator by Identity Center: {all} -> no / no / no / no"),
-            format!("an administrator's user: {all} -> no / no / no / no"),
-            format!("the account's root user: {all} -> no / no / no / yes"),
+            format!("an administrator's role: {all} -> no / no / no / {rest}"),
+            format!("an administrator by Identity Center: {all} -> no / no / no / {rest}"),
+            format!("an administrator's user: {all} -> no / no / no / {rest}"),
+            // S3 lets it put and delete the policy whatever is denied.
+            format!(
+                "the account's root user: {all} -> no / no / no / yes s3:PutBucketPolicy s3:DeleteBucketPolicy{}",
+                rest.trim_start_matches("yes")
+            ),
             "a role of another account: no / no / no / no -> no / no / no / no".to_owned(),
             "an anonymous request: no / no / no / no -> no / no / no / no".to_owned(),
         ]
@@ -495,4 +505,17 @@ fn a_statement_of_ours_that_nobody_needs_any_more_is_told_and_stays() {
         "Action": "s3:ListBucket", "Resource": "arn:aws:s3:::acme-tfstate"}}"#;
     let theirs = Wanted { existing: Some(theirs.to_owned()), ..wanted() };
     assert_eq!(told(&recommend(&theirs).unwrap()), [""; 0]);
+}
+
+/// The published role is the one that is written for its bucket, table and key.
+#[test]
+fn the_published_auditor_s_role_is_the_one_that_is_written() {
+    let published: Value =
+        serde_json::from_str(include_str!("../../../docs/roles/auditor-role-policy.json")).unwrap();
+    let wanted = Wanted {
+        tables: vec!["arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks".to_owned()],
+        kms_keys: vec!["arn:aws:kms:eu-west-1:111122223333:key/KEY-ID".to_owned()],
+        ..wanted()
+    };
+    assert_eq!(recommend(&wanted).unwrap().auditor, published);
 }
