@@ -315,3 +315,36 @@ fn backend_config_in_flow_style_finds_its_root_module() {
         assert_eq!(modes(&scan(&dir, &[]).1), [("app", "dual")], "{text}");
     }
 }
+
+/// Terraform does not read UTF-16, and nothing can be found in it: that is no reason to call it clean.
+#[test]
+fn text_in_utf_16_is_not_clean() {
+    let wide = |text: &str| {
+        let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let main = module("    use_lockfile = true\n");
+    for (file, text) in [
+        ("run.ps1", "terraform -chdir=app apply -lock=false\n"),
+        ("run.ps1", "exit 0\n"),
+        ("app/backend_override.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+        ("app/other.tf", "locals {}\n"),
+        ("lib/main.tf", &main),
+        ("app/p.tfbackend", "dynamodb_table = \"t\"\n"),
+        ("app/p.tfvars", "a = 1\n"),
+        (".gitlab-ci.yml", "a: {}\n"),
+        ("package.json", "{}\n"),
+    ] {
+        let dir = tree(&[
+            ("app/main.tf", &main),
+            ("init.sh", "terraform -chdir=app init -backend-config=p.tfbackend\n"),
+        ]);
+        fs::create_dir_all(dir.path().join("lib")).unwrap();
+        fs::write(dir.path().join(file), wide(text)).unwrap();
+        let (code, said) = scan(&dir, &[]);
+        let problems: Vec<_> = said["problems"].as_array().unwrap().iter().collect();
+        let [problem] = problems.as_slice() else { panic!("{file}: {problems:?}") };
+        assert_eq!((code, problem["kind"].as_str()), (3, Some("unreadable")), "{file}");
+        assert_eq!(problem["place"]["file"].as_str(), Some(file));
+    }
+}
