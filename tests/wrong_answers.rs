@@ -315,3 +315,104 @@ fn backend_config_in_flow_style_finds_its_root_module() {
         assert_eq!(modes(&scan(&dir, &[]).1), [("app", "dual")], "{text}");
     }
 }
+
+/// What a variable puts in may be false.
+#[test]
+fn a_lock_flag_with_a_variable_is_told_as_a_doubt() {
+    let main = module("    use_lockfile = true\n");
+    for (file, text) in [
+        ("run.sh", "terraform apply -lock=$L\n"),
+        ("run.sh", "terraform apply -lock=\"$L\"\n"),
+        ("run.sh", "terraform apply \"-lock=${L:-true}\"\n"),
+        ("Makefile", "a:\n\tterraform apply -lock=$(LOCK)\n"),
+        (".gitlab-ci.yml", "a:\n  script:\n    - terraform apply -lock=${LOCK}\n"),
+        (
+            ".github/workflows/a.yml",
+            "jobs:\n  a:\n    steps:\n      - run: terraform apply -lock=${{ inputs.lock }}\n",
+        ),
+        ("cloudbuild.yaml", "steps:\n- name: hashicorp/terraform\n  args: [apply, -lock=$_LOCK]\n"),
+        ("run.ps1", "terraform apply -lock=$lock\n"),
+        ("run.cmd", "terraform apply -lock=%LOCK%\n"),
+        ("run.py", "run([\"terraform\", \"apply\", f\"-lock={lock}\"])\n"),
+        (
+            "x.tf",
+            "resource \"a\" \"b\" {\n  provisioner \"local-exec\" {\n    command = \"terraform apply -lock=${var.l}\"\n  }\n}\n",
+        ),
+        (
+            "terragrunt.hcl",
+            "terraform {\n  extra_arguments \"a\" {\n    commands  = [\"plan\"]\n    arguments = [\"-lock=${local.l}\"]\n  }\n}\n",
+        ),
+    ] {
+        let dir = tree(&[("main.tf", &main), (file, text)]);
+        let said = scan(&dir, &[]).1;
+        let findings = said["findings"].as_array().unwrap();
+        let found: Vec<_> =
+            findings.iter().filter(|finding| finding["rule"] == "lock-disabled-in-ci").collect();
+        let [finding] = found.as_slice() else { panic!("{file}: {findings:?}") };
+        assert_eq!(
+            (&finding["severity"], &finding["place"]["file"]),
+            (&"low".into(), &file.into()),
+            "{text}"
+        );
+    }
+    for text in ["terraform apply -lock=true\n", "terraform apply -lock-timeout=$T\n", "echo -lock=$L\n"] {
+        assert_eq!(habits(&[("main.tf", &main), ("run.sh", text)]), [""; 0], "{text}");
+    }
+}
+
+/// A variable that hands a flag to every run needs neither `export` nor quotes.
+#[test]
+fn flags_in_variables_are_seen_without_quotes() {
+    let main = module("    use_lockfile = true\n");
+    for (file, text) in [
+        (".env", "TF_CLI_ARGS_plan=-lock=false\n"),
+        (".env.prod", "TF_CLI_ARGS_plan=-lock=false\n"),
+        ("prod.env", "TF_CLI_ARGS_plan=\"-lock=false\"\n"),
+        (".envrc", "export TF_CLI_ARGS_plan=-lock=false\n"),
+        ("run.sh", "TF_CLI_ARGS=-lock=false terraform plan\n"),
+        ("Dockerfile", "FROM a\nENV TF_CLI_ARGS_plan=-lock=false\n"),
+        ("compose.yaml", "services:\n  a:\n    environment:\n      - TF_CLI_ARGS_plan=-lock=false\n"),
+        ("compose.yml", "services:\n  a:\n    environment: [TF_CLI_ARGS_plan=-lock=false]\n"),
+        ("x.go", "package x\nvar env = []string{\"TF_CLI_ARGS_plan=-lock=false\"} // x\n"),
+        ("run.cmd", "set TF_CLI_ARGS_plan=-lock=0\n"),
+        ("run.ps1", "$env:TF_CLI_ARGS_plan=\"-lock=false\"\n"),
+    ] {
+        let line = text.lines().position(|line| line.contains("-lock=")).unwrap() + 1;
+        let expected = [format!("lock-disabled-in-ci {file}:{line}")];
+        assert_eq!(habits(&[("main.tf", &main), (file, text)]), expected, "{text}");
+    }
+    assert_eq!(habits(&[("main.tf", &main), (".env", "TF_CLI_ARGS_plan=-lock=true\n")]), [""; 0]);
+}
+
+/// Terraform does not read UTF-16, and nothing can be found in it: that is no reason to call it clean.
+#[test]
+fn text_in_utf_16_is_not_clean() {
+    let wide = |text: &str| {
+        let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let main = module("    use_lockfile = true\n");
+    for (file, text) in [
+        ("run.ps1", "terraform -chdir=app apply -lock=false\n"),
+        ("run.ps1", "exit 0\n"),
+        ("app/backend_override.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+        ("app/other.tf", "locals {}\n"),
+        ("lib/main.tf", &main),
+        ("app/p.tfbackend", "dynamodb_table = \"t\"\n"),
+        ("app/p.tfvars", "a = 1\n"),
+        (".gitlab-ci.yml", "a: {}\n"),
+        ("package.json", "{}\n"),
+    ] {
+        let dir = tree(&[
+            ("app/main.tf", &main),
+            ("init.sh", "terraform -chdir=app init -backend-config=p.tfbackend\n"),
+        ]);
+        fs::create_dir_all(dir.path().join("lib")).unwrap();
+        fs::write(dir.path().join(file), wide(text)).unwrap();
+        let (code, said) = scan(&dir, &[]);
+        let problems: Vec<_> = said["problems"].as_array().unwrap().iter().collect();
+        let [problem] = problems.as_slice() else { panic!("{file}: {problems:?}") };
+        assert_eq!((code, problem["kind"].as_str()), (3, Some("unreadable")), "{file}");
+        assert_eq!(problem["place"]["file"].as_str(), Some(file));
+    }
+}

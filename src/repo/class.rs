@@ -112,7 +112,7 @@ macro_rules! module_needles {
             b"\"../",
             b"lockshift:",
             b"LockID",
-            b"lock=false",
+            b"-lock=",
             $($more),*
         ])
     };
@@ -122,7 +122,7 @@ macro_rules! module_needles {
 static MODULE: Needles = module_needles!(REQUIRED_VERSION);
 
 /// The same without version constraints, and what is looked for once a file is read: not worth a reading by itself.
-static BESIDES_CONSTRAINTS: Needles = module_needles!(b"DynamoDB", b"force-unlock", b"-lock=");
+static BESIDES_CONSTRAINTS: Needles = module_needles!(b"DynamoDB", b"force-unlock");
 
 /// What must be among the bytes of any other file.
 static OTHER: Needles = Needles::new(&[
@@ -139,7 +139,7 @@ static OTHER: Needles = Needles::new(&[
     b"terragrunt",
     b"tfstate",
     b"LockID",
-    b"lock=false",
+    b"-lock=",
     b"S3Backend",
     b"RemoteStateS3",
 ]);

@@ -63,6 +63,9 @@ pub(crate) fn habits(calls: &[&Call]) -> Vec<Habit> {
         if let Some(place) = &call.lock_false {
             add(HabitKind::LockFalse, place);
         }
+        if let Some(place) = &call.lock_unknown {
+            add(HabitKind::LockUnknown, place);
+        }
         let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;
         if bare && is_automation(&call.place.file) {
             add(HabitKind::InitWithoutReconfigure, &call.place);

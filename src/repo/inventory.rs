@@ -365,6 +365,8 @@ pub struct Habit {
 pub enum HabitKind {
     /// `-lock=false`.
     LockFalse,
+    /// `-lock=` with a value that only a run can tell.
+    LockUnknown,
     /// `init` without `-reconfigure` in automation: it stops after the backend changed.
     InitWithoutReconfigure,
     /// `force-unlock` in automation.

@@ -7,7 +7,7 @@ use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
-use super::text::{Place, Span, Text};
+use super::text::{Place, Span, Text, is_wide};
 
 /// The header of a file that git-crypt holds locked.
 const GITCRYPT: &[u8] = b"\0GITCRYPT\0";
@@ -22,6 +22,10 @@ static AWS_WORDS: Needles = Needles::new(&[b"dynamodb", b"DynamoDB", b"LockID", 
 pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts> {
     if bytes.starts_with(GITCRYPT) {
         return matters_when_locked(class).then(|| locked(path));
+    }
+    if is_wide(bytes) {
+        let problems = vec![wide(path)];
+        return could_run_or_set(path, class).then(|| FileFacts { problems, ..FileFacts::default() });
     }
     let text = Text::new(bytes);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -102,6 +106,28 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
 
 fn matters_when_locked(class: FileClass) -> bool {
     class.is_configuration() || class == FileClass::Flat
+}
+
+/// Whether a file is one that readers look into, whatever it says.
+fn could_run_or_set(path: &str, class: FileClass) -> bool {
+    match class {
+        FileClass::Skip => false,
+        FileClass::Other => calls::is_code_file(path),
+        _ => true,
+    }
+}
+
+/// A file in an encoding that is not read. Terraform does not read it either.
+pub(super) fn wide(path: &str) -> Problem {
+    Problem {
+        kind: ProblemKind::Unreadable,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message:
+            "is UTF-16 or UTF-32 text, which is not read, so what it says is not known; store it as UTF-8 \
+                  (Windows PowerShell's `>` and `Out-File` write UTF-16)"
+                .to_owned(),
+        excerpt: None,
+    }
 }
 
 fn locked(path: &str) -> FileFacts {
@@ -215,6 +241,41 @@ mod tests {
         let facts = read("main.tf", "\0GITCRYPT\0abc").unwrap();
         assert_eq!(facts.problems[0].kind, ProblemKind::Encrypted);
         assert_eq!(read("photo.raw", "\0GITCRYPT\0abc"), None);
+    }
+
+    #[test]
+    fn wide_text_is_a_problem_where_a_reader_would_look() {
+        let kind = |path: &str, bytes: &[u8]| {
+            let name = path.rsplit('/').next().unwrap();
+            let facts = read_file(path, super::super::class::class_of(path, name), bytes)?;
+            Some(facts.problems.iter().map(|problem| problem.kind).collect::<Vec<_>>())
+        };
+        let marks: [&[u8]; 4] =
+            [b"\xFF\xFEa\0", b"\xFE\xFF\0a", b"\xFF\xFE\0\0a\0\0\0", b"\0\0\xFE\xFF\0\0\0a"];
+        for bytes in marks {
+            for path in [
+                "main.tf",
+                "x.tf.json",
+                "terragrunt.hcl",
+                "a.tfbackend",
+                "a.tfvars",
+                "stack.tm.hcl",
+                "main.tf.tmpl",
+                "policy.json",
+                "a.yml",
+                ".terraform-version",
+                "run.ps1",
+                "run.cmd",
+                "Makefile",
+                "deploy",
+            ] {
+                assert_eq!(kind(path, bytes), Some(vec![ProblemKind::Unreadable]), "{path}");
+            }
+            for path in ["README.md", "keys.reg", "a.sln", ".terraform.lock.hcl"] {
+                assert_eq!(kind(path, bytes), None, "{path}");
+            }
+        }
+        assert_eq!(kind("run.ps1", b"\xEF\xBB\xBFa"), None);
     }
 
     #[test]

@@ -18,13 +18,13 @@ use super::merge;
 use super::owners::{self, Owners};
 use super::partial;
 use super::problem::{Problem, ProblemKind};
-use super::read::read_file;
+use super::read::{read_file, wide};
 use super::root_module::{is_module_file, is_override_file};
 use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
-use super::text::{Place, Span, Text};
+use super::text::{Place, Span, Text, is_wide};
 use super::walk::{self, Candidate, Found, WalkOptions};
 
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
@@ -223,6 +223,9 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
 /// A file that is given to `-backend-config`. Terraform reads `.json` as JSON, any other name as HCL. One that sets
 /// nothing is there all the same: what it says is that nothing more is set.
 fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) {
+    if is_wide(bytes) {
+        return (None, vec![wide(path)]);
+    }
     let text = Text::new(bytes);
     let (source, mut problems) =
         if path.ends_with(".json") { json::read_flat_json(path, text) } else { hcl::read_flat(path, text) };
@@ -297,7 +300,7 @@ fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     let read = match promise {
         Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => Read::Constraints,
         // Nothing is allocated for a file that does not matter: most do not.
-        Promise::Nothing if !bytes.starts_with(b"\0") => Read::Nothing,
+        Promise::Nothing if !bytes.starts_with(b"\0") && !is_wide(bytes) => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
     };
     Ok(match read {
@@ -381,6 +384,8 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
             Ok(at) => {
                 if let Some((_, facts)) = kept.get_mut(at) {
                     facts.sources.extend(source);
+                    let new = |problem: &Problem| !facts.problems.contains(problem);
+                    let problems: Vec<Problem> = problems.into_iter().filter(new).collect();
                     facts.problems.extend(problems);
                 }
             }

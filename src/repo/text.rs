@@ -80,6 +80,11 @@ impl std::fmt::Display for Place {
 /// The UTF-8 byte order mark. Terraform and editors pass over it; so do we, and edits keep it.
 pub const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// Whether the bytes begin as UTF-16 or UTF-32 text does. Of such text no word can be found.
+pub fn is_wide(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\0\0\xFE\xFF")
+}
+
 /// A file's bytes with an index of its lines.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {

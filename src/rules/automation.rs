@@ -55,7 +55,12 @@ fn habits(inventory: &Inventory, kind: HabitKind, rule: &Rule, message: &str, he
 fn lock_disabled_in_ci(inventory: &Inventory) -> Vec<Finding> {
     let message = "`-lock=false` takes no lock, whatever the backend says";
     let help = "remove it; where runs wait for each other, `-lock-timeout=5m` is the setting";
-    habits(inventory, HabitKind::LockFalse, &LOCK_DISABLED_IN_CI, message, help)
+    let mut findings = habits(inventory, HabitKind::LockFalse, &LOCK_DISABLED_IN_CI, message, help);
+    let message = "the value of `-lock=` is only known when it runs: where it is false, no lock is taken";
+    let help = "look what is put in; where that is never false, leave the flag out";
+    let maybe = habits(inventory, HabitKind::LockUnknown, &LOCK_DISABLED_IN_CI, message, help);
+    findings.extend(maybe.into_iter().map(|finding| Finding { severity: Severity::Low, ..finding }));
+    findings
 }
 
 fn init_without_reconfigure(inventory: &Inventory) -> Vec<Finding> {
@@ -110,6 +115,14 @@ mod tests {
         assert_eq!(at(&INIT_WITHOUT_RECONFIGURE, &inventory), ["ci.yml:2:1"]);
         assert_eq!(at(&FORCE_UNLOCK_IN_AUTOMATION, &inventory), ["ci.yml:3:1"]);
         assert_eq!(at(&SHARED_VAR_FILE, &inventory), [""; 0]);
+    }
+
+    #[test]
+    fn a_lock_that_a_variable_switches_weighs_less() {
+        let habits = vec![habit(HabitKind::LockFalse, "a.sh", 1), habit(HabitKind::LockUnknown, "a.sh", 2)];
+        let findings = lock_disabled_in_ci(&Inventory { habits, ..Inventory::default() });
+        let said: Vec<_> = findings.iter().map(|finding| (finding.place.line, finding.severity)).collect();
+        assert_eq!(said, [(1, Severity::High), (2, Severity::Low)]);
     }
 
     #[test]

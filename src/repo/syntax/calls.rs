@@ -61,6 +61,9 @@ pub(crate) fn language(path: &str) -> Option<Language> {
     if starts(&["dockerfile", "containerfile"]) {
         return Some(Language::Docker);
     }
+    if starts(&[".env."]) {
+        return Some(Language::Shell);
+    }
     if starts(&["jenkinsfile"]) {
         return Some(Language::Code(Style::SLASHES));
     }
@@ -308,7 +311,14 @@ impl<'a> Reader<'a> {
             for inner in &word.substitutions {
                 self.region(*inner, Dialect { folded: false, ..dialect }, &mut state.nested());
             }
-            let Some(quoted) = word.quoted() else { continue };
+            let Some(quoted) = word.quoted() else {
+                // `TF_CLI_ARGS_plan=-lock=false`: one flag needs no quotes.
+                if let Some(flag) = assigned_flag(word) {
+                    let mut inner = State { around: Around::Assigned, ..state.nested() };
+                    self.region(flag, dialect, &mut inner);
+                }
+                continue;
+            };
             let content = quoted.of(self.text.bytes());
             let flag_itself = word.text.starts_with('-');
             let several = content.iter().any(u8::is_ascii_whitespace) || word.text.contains('=');
@@ -326,6 +336,11 @@ impl<'a> Reader<'a> {
         let Some(first) = words.first() else { return };
         if let Some(call) = flags::read(words, &Where { around, dir }, &mut self.locator) {
             self.calls.push((first.span.start, call));
+        }
+        // The variables of a process, as a list.
+        for flag in words.iter().filter_map(assigned_flag) {
+            let mut state = State::new(dir.map(str::to_owned), Around::Assigned);
+            self.region(flag, Dialect::default(), &mut state);
         }
     }
 
@@ -423,6 +438,17 @@ fn loose_word(bytes: &[u8], at: usize) -> Option<Word> {
     word.push(bytes, at + name + opening, at + name + opening + value);
     word.span = Span::new(at, at + name + opening + value);
     Some(word.finish())
+}
+
+/// The flag in `NAME=-flag`.
+fn assigned_flag(word: &Word) -> Option<Span> {
+    let (name, value) = word.text.split_once('=')?;
+    let is_name = !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '+' | ':' | '?' | '$'));
+    if !is_name || !value.starts_with('-') {
+        return None;
+    }
+    Some(Span::new(*word.origin.get(name.len() + 1)?, word.origin.last()? + 1))
 }
 
 /// Words before the command: assignments, keywords, and programs that run another.

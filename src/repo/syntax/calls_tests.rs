@@ -469,6 +469,24 @@ fn hostile_text_costs_linear_time() {
     }
 }
 
+/// A second flag behind it would be a command of its own.
+#[test]
+fn a_flag_given_to_a_variable_without_quotes_is_not_edited() {
+    for (name, text) in [
+        ("a.sh", "ARGS=-backend-config=dynamodb_table=t\n"),
+        ("a.sh", "ARGS=-backend-config=dynamodb_table=t terraform init $ARGS\n"),
+        (".env", "TF_CLI_ARGS_init=-backend-config=dynamodb_table=t\n"),
+        ("a.yml", "env: [A=-backend-config=dynamodb_table=t]\n"),
+    ] {
+        let calls = read_calls(name, Text::new(text.as_bytes()));
+        let flags: Vec<_> = calls.iter().flat_map(|call| &call.config_flags).collect();
+        let [flag] = flags.as_slice() else { panic!("{text}: {flags:?}") };
+        assert_eq!(flag.settings[0].name, "dynamodb_table");
+        assert_eq!(flag.settings[0].value.as_text(), Some("t"), "{text}");
+        assert!(!flag.editability.is_safe(), "{text}");
+    }
+}
+
 /// What closes at its end only: each part is looked at, not the rest behind it.
 #[test]
 fn hostile_flow_style_costs_linear_time() {

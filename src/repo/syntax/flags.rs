@@ -20,6 +20,8 @@ pub(crate) enum Around {
     List,
     /// One word a YAML list item.
     YamlItem,
+    /// The value of a variable, in one word: another flag behind it would be another word.
+    Assigned,
     /// Program code.
     Code,
 }
@@ -151,8 +153,8 @@ pub(crate) fn drop_other_backends(call: &mut Call) {
 
 /// Reads one command. `None` when it is no call and has no flag that matters.
 pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>) -> Option<Call> {
-    let tool = find_tool(words);
-    let first_flag = words.iter().position(|word| is_relevant_flag(&word.text));
+    let tool = find_tool(words, place.around);
+    let first_flag = words.iter().position(|word| is_relevant_flag(&word.text, place.around));
     if tool.is_none() && first_flag.is_none() {
         return None;
     }
@@ -178,6 +180,7 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
         config_flags: Vec::new(),
         var_files: Vec::new(),
         lock_false: None,
+        lock_unknown: None,
         reconfigure: false,
         migrate_state: false,
     };
@@ -206,6 +209,9 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
                 ("lock", Some(value)) if is_false(value) && !is_explained(word, next) => {
                     call.lock_false.get_or_insert_with(|| locator.place(word.span.start));
                 }
+                ("lock", Some(value)) if is_filled_in(value, place.around) && !is_explained(word, next) => {
+                    call.lock_unknown.get_or_insert_with(|| locator.place(word.span.start));
+                }
                 ("reconfigure", value) => call.reconfigure = !value.is_some_and(is_false),
                 ("migrate-state" | "force-copy", value) => call.migrate_state |= !value.is_some_and(is_false),
                 ("backend", Some(value)) => without_backend = is_false(value),
@@ -228,7 +234,7 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
     if says_nothing && without_backend && call.subcommand == "init" {
         return None;
     }
-    if tool.is_none() && says_nothing && call.lock_false.is_none() {
+    if tool.is_none() && says_nothing && call.lock_false.is_none() && call.lock_unknown.is_none() {
         return None;
     }
     Some(call)
@@ -249,17 +255,24 @@ fn flag_name(text: &str) -> Option<&str> {
     Some(name.split_once('=').map_or(name, |(name, _)| name))
 }
 
-fn is_relevant_flag(text: &str) -> bool {
+fn is_relevant_flag(text: &str, around: Around) -> bool {
     match flag_name(text) {
         Some("backend-config") => true,
-        Some("lock") => text.split_once('=').is_some_and(|(_, value)| is_false(value)),
+        Some("lock") => {
+            text.split_once('=').is_some_and(|(_, value)| is_false(value) || is_filled_in(value, around))
+        }
         _ => false,
     }
 }
 
 /// The spellings of false that the flag package of both programs takes.
-fn is_false(value: &str) -> bool {
+pub(super) fn is_false(value: &str) -> bool {
     matches!(value, "false" | "False" | "FALSE" | "f" | "F" | "0")
+}
+
+/// Whether a truth value is put in when the command runs: a variable, or a verb of a format string.
+pub(super) fn is_filled_in(value: &str, around: Around) -> bool {
+    is_dynamic(value, around) || value.starts_with('%')
 }
 
 fn base_name(text: &str) -> &str {
@@ -294,7 +307,7 @@ fn is_tool(text: &str) -> bool {
 }
 
 /// Index of the tool's word, and the subcommand.
-fn find_tool(words: &[Word]) -> Option<(usize, String)> {
+fn find_tool(words: &[Word], around: Around) -> Option<(usize, String)> {
     let first = words.first().map(|word| base_name(word.text.trim_start_matches(['@', '-', '+'])))?;
     if NOT_RUNNING.contains(&first) {
         return None;
@@ -324,7 +337,7 @@ fn find_tool(words: &[Word]) -> Option<(usize, String)> {
             }
             if text.starts_with('$') || text.starts_with("{{") || (seen_flag && text.contains("${")) {
                 // The subcommand is a variable: a call only when flags show it.
-                if words.iter().skip(index).any(|word| is_relevant_flag(&word.text)) {
+                if words.iter().skip(index).any(|word| is_relevant_flag(&word.text, around)) {
                     return Some((index, String::new()));
                 }
             }
@@ -428,6 +441,8 @@ fn editability(word: &Word, setting: &Setting, place: Around) -> Editability {
         "the flag stands in program code"
     } else if place == Around::YamlItem {
         "each argument is a YAML item of its own"
+    } else if place == Around::Assigned {
+        "the flag is given to a variable without quotes"
     } else if place == Around::List && word.quotes == 0 {
         "the flag stands without quotes in a YAML list"
     } else if word.escaped

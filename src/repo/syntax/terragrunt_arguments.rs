@@ -5,6 +5,7 @@ use hcl_edit::Span as _;
 use hcl_edit::expr::Expression;
 
 use super::expression;
+use super::flags::{Around, is_false, is_filled_in};
 use super::lexer::{self, Attribute, Block};
 use crate::repo::facts::Call;
 use crate::repo::setting::{Setting, Value, without_secrets};
@@ -25,6 +26,7 @@ pub(super) fn read(file: &str, text: Text<'_>, block: &Block) -> Option<Call> {
         config_flags: Vec::new(),
         var_files: Vec::new(),
         lock_false: None,
+        lock_unknown: None,
         reconfigure: false,
         migrate_state: false,
     };
@@ -37,7 +39,10 @@ pub(super) fn read(file: &str, text: Text<'_>, block: &Block) -> Option<Call> {
                 None => call.config_files.push((value.to_owned(), span)),
             },
             Some(("var-file", path)) => call.var_files.push(path.to_owned()),
-            Some(("lock", "false")) => call.lock_false = Some(text.place(file, span.start)),
+            Some(("lock", value)) if is_false(value) => call.lock_false = Some(text.place(file, span.start)),
+            Some(("lock", value)) if is_filled_in(value, Around::List) => {
+                call.lock_unknown = Some(text.place(file, span.start));
+            }
             None if flag == "reconfigure" => call.reconfigure = true,
             None if flag == "migrate-state" => call.migrate_state = true,
             _ => {}
