@@ -35,7 +35,7 @@ pub fn records(seen: &Seen, colour: bool) -> String {
         ("who", |_, held| Some(held.body.lock()?.who.clone())),
         ("operation", |_, held| Some(held.body.lock()?.operation.clone())),
         ("version", |_, held| Some(held.body.lock()?.version.clone())),
-        ("created", |seen, held| held.taken_at().map(|taken| format!("{taken} ({})", age(seen.at, taken)))),
+        ("created", |seen, held| held.made_at().map(|taken| format!("{taken} ({})", age(seen.at, taken)))),
         ("path", |_, held| Some(held.body.lock()?.path.clone())),
         ("condition", |_, held| Some(held.proof.to_string())),
     ];
