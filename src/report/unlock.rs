@@ -74,6 +74,21 @@ pub fn refusal(refusal: &Refusal, colour: bool) -> String {
     )
 }
 
+/// No lock is held, on a state that is there, is not, or could not be looked up (why).
+pub fn no_lock(state_exists: Result<&bool, &String>) -> String {
+    match state_exists {
+        Ok(true) => "no lock is held: nothing to do\n".to_owned(),
+        Ok(false) => {
+            "no lock is held, and there is no such state\n  help: check bucket and path, workspace included\n"
+                .to_owned()
+        }
+        Err(why) => format!(
+            "no lock is held: nothing to do; whether there is such a state could not be looked up: {}\n",
+            visible(why)
+        ),
+    }
+}
+
 /// Each conditional write: what, on what condition, how it ended.
 pub fn actions(actions: &[Action], colour: bool) -> String {
     let palette = Palette { colour };

@@ -304,6 +304,19 @@ impl Stores {
         }
     }
 
+    /// Whether the state itself is there.
+    ///
+    /// # Errors
+    /// Why it could not be looked up.
+    pub async fn state_exists(&self) -> Result<bool, String> {
+        let head = self.s3.head_object().bucket(&self.state.bucket).key(&self.state.state_path).send().await;
+        match head.map_err(|error| Failure::of(&error)) {
+            Ok(_) => Ok(true),
+            Err(failure) if failure.status == Some(404) => Ok(false),
+            Err(failure) => Err(failure.said("HeadObject")),
+        }
+    }
+
     /// The MD5 of the state's body. Its ETag where that is the MD5 (one part, stored unencrypted or with SSE-S3);
     /// else its body, only when `read_body` allows it.
     pub async fn state_md5(&self, read_body: bool) -> super::digest::StateMd5 {
