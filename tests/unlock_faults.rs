@@ -249,3 +249,15 @@ fn no_lock_on_a_state_that_is_not_there_is_told() {
     assert!(said.contains("refused unlock-id-differs"), "{said}");
     assert!(double.seen().iter().all(|request| request.method != "HEAD"));
 }
+
+#[test]
+fn the_size_of_what_is_no_lock_is_the_whole_size() {
+    let double = Double::start(|request| {
+        let headers = vec![("ETag".into(), "\"e\"".into())];
+        (request.key() == "k.tflock").then(|| Reply::Http(200, headers, vec![b'x'; 200_009]))
+    });
+    let dir = TempDir::new().unwrap();
+    let (code, said) = ran(&mut lockshift(&dir, &double, &UNLOCK));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("it is no lock document: 200009 bytes: no lock document is so large"), "{said}");
+}

@@ -7,13 +7,13 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use super::digest::Item;
 use super::seen::{Held, Proof, Seen, Side, State, Store};
-use crate::audit::collect::bodies::{capped, md5_of};
+use crate::audit::collect::bodies::{capped, md5_of, too_large};
 use crate::audit::collect::clients::Clients;
 use crate::audit::collect::digests::is_md5;
 use crate::audit::collect::failure::Failure;
 use crate::audit::collect::meter::Meter;
 use crate::audit::expected::{Access, TableRef};
-use crate::audit::lock_info::LockBody;
+use crate::audit::lock_info::{LockBody, MAX_BYTES};
 use crate::audit::snapshot::{DIGEST_SUFFIX, LOCK_SUFFIX};
 use crate::moment::Moment;
 
@@ -358,6 +358,11 @@ fn not_written(failure: &Failure, operation: &str) -> Written {
 
 /// The lock document of an answer, never more of it than a lock document can be long.
 async fn body(object: GetObjectOutput) -> LockBody {
+    // What the store says of the whole: no more is read than shows that it is too much.
+    let whole = object.content_length().and_then(|length| u64::try_from(length).ok());
+    if let Some(size) = whole.filter(|size| *size > MAX_BYTES as u64) {
+        return too_large(size);
+    }
     match capped(object.body).await {
         Ok(bytes) => LockBody::read(&bytes),
         Err(failure) => LockBody::Unread { why: failure.reason },

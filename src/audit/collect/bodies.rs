@@ -82,7 +82,7 @@ pub(super) async fn lock(client: &Client, bucket: &str, wanted: &Wanted) -> Fetc
 }
 
 /// What is too large to be a lock document, without having read it.
-pub(super) fn too_large(size: u64) -> LockBody {
+pub(crate) fn too_large(size: u64) -> LockBody {
     LockBody::Foreign { why: format!("{size} bytes: no lock document is so large"), text: None }
 }
 
