@@ -294,7 +294,12 @@ impl Config {
                     })?;
                     // Findings about the file itself name it as the user sees it.
                     let shown = path.strip_prefix(&cwd).unwrap_or(&path);
-                    let mut config = Config::parse(&shown.to_string_lossy(), &text)?;
+                    let config = Config::parse(&shown.to_string_lossy(), &text);
+                    // A link may lead to anything that its reader can read.
+                    let real = path.canonicalize();
+                    let is_own = real.is_ok_and(|real| real.starts_with(home_of(above)));
+                    let mut config =
+                        config.map_err(|error| if is_own { error } else { error.without_line() })?;
                     config.home = Home::new(above, &cwd);
                     return Ok(Some(config));
                 }
@@ -307,6 +312,11 @@ impl Config {
         }
         Ok(None)
     }
+}
+
+/// The repository around a directory, or the directory itself outside of any.
+fn home_of(dir: &Path) -> &Path {
+    dir.ancestors().find(|above| above.join(".git").exists()).unwrap_or(dir)
 }
 
 impl Ignore {

@@ -132,3 +132,26 @@ fn the_schema_and_the_reader_say_the_same_of_every_file() {
         assert_eq!(complaints.is_empty(), *right, "the schema of {name}: {complaints:?}");
     }
 }
+
+/// What pages show as a configuration is one: nobody copies a file that is then refused.
+#[test]
+fn every_configuration_that_a_page_shows_is_right() {
+    let top = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![top.join("README.md")];
+    for dir in ["docs", "docs/rules"] {
+        let entries = std::fs::read_dir(top.join(dir)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(entries.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    }
+    let mut ignores = 0;
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for block in text.split("\n```toml").skip(1) {
+            let (body, _) = block.split_once("\n```").unwrap();
+            let body = body.split_once('\n').map_or("", |(_, body)| body);
+            let read = Config::parse("lockshift.toml", body);
+            ignores += read.as_ref().map_or(0, |config| config.ignores.len());
+            assert!(read.is_ok(), "{}: {}", page.display(), read.unwrap_err());
+        }
+    }
+    assert!(ignores >= 10, "{ignores}");
+}

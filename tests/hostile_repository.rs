@@ -437,3 +437,35 @@ fn git_runs_nothing_that_the_repository_names() {
         assert_eq!(ran, "", "{run:?}");
     }
 }
+
+#[test]
+fn lines_of_files_that_lie_elsewhere_are_not_shown() {
+    let outer = TempDir::new().unwrap();
+    put(outer.path(), "elsewhere/private", "terraform { backend \"s3\" { # first line of mine\n");
+    put(outer.path(), "elsewhere/module/main.tf", "terraform { backend \"s3\" { # second line of mine\n");
+    put(outer.path(), "elsewhere/of.tfbackend", "third line of mine {\n");
+    let dir = outer.path().join("repository");
+    put(&dir, ".git/config", "terraform { backend \"s3\" { # fourth line of mine\n");
+    put(&dir, "own/broken.tf", "terraform { backend \"s3\" { # line of its own\n");
+    put(&dir, "run.sh", "terraform init -backend-config=../elsewhere/of.tfbackend\n");
+    put(&dir, "main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    symlink("../elsewhere/private", dir.join("x.tf")).unwrap();
+    symlink("../elsewhere/module", dir.join("module")).unwrap();
+    symlink(".git/config", dir.join("y.tf")).unwrap();
+    symlink("own/broken.tf", dir.join("z.tf")).unwrap();
+    for arguments in [&["scan", "--fail-on", "never"][..], &["scan", "--fail-on", "never", "x.tf"]] {
+        let said = lockshift(&dir, arguments);
+        let all = format!("{}{}", said.stdout, said.stderr);
+        assert_eq!(said.code, Some(3), "{all}");
+        assert!(all.contains("x.tf:1"), "{all}");
+        assert!(!all.contains("of mine"), "{arguments:?}: {all}");
+        // A link to what was asked for itself is no way out.
+        assert!(all.contains("# line of its own"), "{arguments:?}: {all}");
+    }
+    symlink("../elsewhere/private", dir.join("lockshift.toml")).unwrap();
+    let said = lockshift(&dir, &["scan"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("lockshift.toml:1"), "{}", said.stderr);
+    assert!(said.stderr.contains("(not shown: the file lies outside of the repository)"), "{}", said.stderr);
+    assert!(!said.stderr.contains("of mine"), "{}", said.stderr);
+}

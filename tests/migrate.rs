@@ -331,10 +331,27 @@ fn staged_rollouts() {
     assert_eq!(changed(&[]), ["a", "b", "c"]);
     assert_eq!(changed(&["--path", "a", "--path", "b*"]), ["a", "b"]);
     assert_eq!(changed(&["--bucket", "other"]), ["b"]);
-    assert_eq!(changed(&["--table", "nothing"]), [""; 0]);
     assert_eq!(changed(&["--limit", "2"]), ["a", "b"]);
     assert_eq!(changed(&["--exclude", "b/**"]), ["a", "c"]);
     assert_eq!(changed(&["c"]), ["c"]);
+}
+
+#[test]
+fn a_choice_that_matches_nothing_is_an_error() {
+    let dir = tree(&[("a/main.tf", &before("a"))]);
+    for (choice, shown) in [
+        (&["--path", "typo/**"][..], "`--path typo/**`"),
+        (&["--bucket", "typo"], "`--bucket typo`"),
+        (&["--table", "typo", "--check"], "`--table typo`"),
+        (&["--path", "a", "--table", "typo"], "`--path a` and `--table typo`"),
+    ] {
+        let said = migrate(dir.path(), &[&["--phase", "dual"], choice].concat());
+        assert_eq!((said.code, said.text().as_str()), (2, ""), "{choice:?}");
+        let expected = format!("error: no root module matches {shown}\n");
+        assert!(said.stderr.starts_with(&expected), "{}", said.stderr);
+    }
+    let said = migrate(dir.path(), &["--phase", "dual", "--path", "a", "--bucket", "states", "--check"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
 }
 
 #[test]

@@ -221,3 +221,43 @@ fn a_refusal_names_the_action_that_the_role_lacks() {
     assert_ne!(code, Some(0), "{said}");
     assert!(said.contains("the role lacks dynamodb:GetItem"), "{said}");
 }
+
+#[test]
+fn no_lock_on_a_state_that_is_not_there_is_told() {
+    let dir = TempDir::new().unwrap();
+    let run = |status: u16| {
+        let double = Double::start(move |request| match request.method.as_str() {
+            "HEAD" if request.key() == "k" => Some(Reply::Http(status, Vec::new(), Vec::new())),
+            "GET" if request.key() == "k.tflock" => Some(error(404, "NoSuchKey")),
+            _ => None,
+        });
+        let (code, said) = ran(&mut lockshift(&dir, &double, &UNLOCK));
+        (code, said, double.seen().iter().filter(|request| request.method == "HEAD").count())
+    };
+    let (code, said, heads) = run(404);
+    assert_eq!((code, heads), (Some(1), 1), "{said}");
+    assert!(said.contains("no lock is held, and there is no such state"), "{said}");
+    let (code, said, heads) = run(200);
+    assert_eq!((code, heads), (Some(0), 1), "{said}");
+    assert!(said.ends_with("no lock is held: nothing to do\n"), "{said}");
+    let (code, said, _) = run(403);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("could not be looked up: "), "{said}");
+    // With a lock nobody asks for the state.
+    let double = Double::start(|request| (request.key() == "k.tflock").then(held));
+    let (_, said) = ran(&mut lockshift(&dir, &double, &["unlock", "s3://b/k", "--id", "2", "--no-table"]));
+    assert!(said.contains("refused unlock-id-differs"), "{said}");
+    assert!(double.seen().iter().all(|request| request.method != "HEAD"));
+}
+
+#[test]
+fn the_size_of_what_is_no_lock_is_the_whole_size() {
+    let double = Double::start(|request| {
+        let headers = vec![("ETag".into(), "\"e\"".into())];
+        (request.key() == "k.tflock").then(|| Reply::Http(200, headers, vec![b'x'; 200_009]))
+    });
+    let dir = TempDir::new().unwrap();
+    let (code, said) = ran(&mut lockshift(&dir, &double, &UNLOCK));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("it is no lock document: 200009 bytes: no lock document is so large"), "{said}");
+}

@@ -80,7 +80,8 @@ impl LockBody {
         }
         if bytes.len() > MAX_BYTES {
             return Self::Foreign {
-                why: format!("{} bytes: no lock document is so large", bytes.len()),
+                // How much was read may be less than there is.
+                why: format!("more than {MAX_BYTES} bytes: no lock document is so large"),
                 text: None,
             };
         }
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(why(b"{\"ID\":7}"), "JSON, but no lock document");
         assert_eq!(why(b"[1]"), "JSON, but no lock document");
         assert_eq!(why(b"\xff\xfe"), "not UTF-8");
-        assert_eq!(why(&vec![b'x'; MAX_BYTES + 1]), "65537 bytes: no lock document is so large");
+        assert_eq!(why(&vec![b'x'; MAX_BYTES + 1]), "more than 65536 bytes: no lock document is so large");
     }
 
     proptest! {

@@ -275,8 +275,11 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
         return Err(Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
             .help("name the directory that holds them: `lockshift migrate --phase dual PATH`"));
     }
-    let bytes = read_bytes(&before);
     let options = options(args);
+    if !planner::selects_anything(&before, &options) {
+        return Err(matches_nothing(args));
+    }
+    let bytes = read_bytes(&before);
     let history = history(&before, options.phase);
     let context = Context {
         collected: &collected,
@@ -287,6 +290,16 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
     };
     let plan = planner::plan(&before, &context, &options);
     Ok(Planned { collected, before, plan })
+}
+
+/// Says which of the flags that choose root modules were given.
+fn matches_nothing(args: &Args) -> Failure {
+    let globs = args.globs.iter().map(|glob| format!("`--path {}`", glob.glob()));
+    let buckets = args.bucket.iter().map(|bucket| format!("`--bucket {bucket}`"));
+    let tables = args.table.iter().map(|table| format!("`--table {table}`"));
+    let flags: Vec<String> = globs.chain(buckets).chain(tables).collect();
+    Failure::new(format!("no root module matches {}", flags.join(" and ")))
+        .help("`lockshift scan` lists root modules with their buckets and tables; one that no longer has the table is done")
 }
 
 fn options(args: &Args) -> Options {

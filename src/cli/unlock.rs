@@ -27,7 +27,7 @@ use target::{Choice, Target};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  the lock is gone (or was not there), the digest is as wanted; with --dry-run: it would be
-  1  refused, or kept because something changed: nothing was removed that was not shown
+  1  refused, or kept because something changed: nothing was removed that was not shown; no such state
   2  could not run: usage, configuration
   3  something could not be read
 
@@ -192,8 +192,10 @@ impl Run<'_> {
         };
         let removals = match decide(&seen, &wanted) {
             Decision::Free => {
-                output::write("no lock is held: nothing to do\n", None)?;
-                return Ok(Outcome::Clean);
+                // Nothing is locked where nothing is: the path may be mistyped.
+                let exists = self.session.state_exists(stores);
+                output::write(&report::no_lock(exists.as_ref()), None)?;
+                return Ok(if exists == Ok(false) { Outcome::Findings } else { Outcome::Clean });
             }
             Decision::Refuse(refusal) => {
                 output::write(&report::refusal(&refusal, colour), None)?;

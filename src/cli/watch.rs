@@ -97,7 +97,7 @@ fn verdict(seen: &Seen, stale_after: Duration) -> Option<Outcome> {
     // Nobody waits for a lock that says no age: nobody can tell when it ends. One from a moment ahead of the store's
     // clock, which tells whole seconds, was just taken.
     let stale = held.all(|lock| {
-        lock.taken_at().is_none_or(|taken| seen.at.since(taken).is_some_and(|age| age >= stale_after))
+        seen.taken_at(lock).is_none_or(|taken| seen.at.since(taken).is_some_and(|age| age >= stale_after))
     });
     stale.then_some(Outcome::Findings)
 }
@@ -135,6 +135,13 @@ mod tests {
         );
         assert_eq!(verdict(Some("2026-11-30T11:00:00Z")), Some(Outcome::Findings));
         assert_eq!(verdict(Some("no time")), Some(Outcome::Findings));
+        // Its client waited for hours before it got the lock: the store's time counts, for the item as well.
+        let mut waited = seen(Some("2026-11-30T02:00:00Z"));
+        let Side::Held(held) = &mut waited.s3 else { panic!("{waited:?}") };
+        held.stored_at = Moment::parse("2026-11-30T11:59:00Z");
+        let item = Held { stored_at: None, ..(**held).clone() };
+        waited.dynamodb = Side::Held(Box::new(item));
+        assert_eq!(super::verdict(&waited, Duration::from_secs(3600)), None);
         let unread = Seen { dynamodb: Side::Unread("denied".into()), ..seen(None) };
         assert_eq!(super::verdict(&unread, Duration::from_secs(1)), Some(Outcome::Unjudged));
     }

@@ -30,3 +30,15 @@ pub enum ConfigError {
         cause: std::io::Error,
     },
 }
+
+impl ConfigError {
+    /// The same, without a line of the file.
+    pub(super) fn without_line(self) -> Self {
+        match self {
+            Self::Invalid { place, message, excerpt, help } => {
+                Self::Invalid { place, message, excerpt: Box::new(excerpt.withheld()), help }
+            }
+            other => other,
+        }
+    }
+}

@@ -14,11 +14,16 @@ use super::plan::{ManualStep, Plan, Refusal, RootPlan, Waived};
 use super::proof::{Unproven, isolate, prove};
 use super::required_version;
 use super::together::{chosen, groups, spread};
-use super::units::{Kind, Unit, Units, real_file};
+use super::units::{self, Kind, Unit, Units, real_file};
 use super::want::Wants;
 use crate::repo::inventory::{Inventory, LockMode, RootModule, SourceRef, VersionVerdict};
 use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Text;
+
+/// Whether `paths`, `buckets` and `tables` of the options leave anything to plan.
+pub fn selects_anything(inventory: &Inventory, options: &Options) -> bool {
+    units::selects_anything(inventory, options)
+}
 
 /// Plans a phase. Deterministic: the same input makes the same plan.
 pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> Plan {

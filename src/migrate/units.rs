@@ -11,7 +11,7 @@ use super::want::{self, LOCKS, Want, Wants};
 use crate::repo::facts::{Tool, dir_of};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, VersionVerdict};
 use crate::repo::scan::Collected;
-use crate::repo::source::SourceKind;
+use crate::repo::source::{Source, SourceKind};
 use crate::repo::text::Place;
 
 /// What a unit is.
@@ -215,14 +215,9 @@ impl<'a> Units<'a> {
     fn loose(&mut self, options: &Options) {
         for left in &self.inventory.unattributed {
             let Some(source) = self.inventory.sources.get(left.source) else { continue };
-            let text = |value: &Option<String>| value.clone().map_or(Knowable::Absent, Knowable::Known);
             let dir = dir_of(&source.place.file);
             let counts = !matches!(source.kind, SourceKind::Backend | SourceKind::BackendOverride);
-            if !counts
-                || !(is_selected_path(options, dir) || is_selected_path(options, &source.place.file))
-                || !is_among(&options.buckets, &text(&left.bucket))
-                || !is_among(&options.tables, &text(&left.dynamodb_table))
-            {
+            if !counts || !is_selected_source(options, source, &left.bucket, &left.dynamodb_table) {
                 continue;
             }
             let mode = self.own_modes.get(&left.source).copied().unwrap_or(LockMode::Unknown);
@@ -237,12 +232,8 @@ impl<'a> Units<'a> {
         }
         for reader in &self.inventory.readers {
             let Some(source) = self.inventory.sources.get(reader.source) else { continue };
-            let text = |value: &Option<String>| value.clone().map_or(Knowable::Absent, Knowable::Known);
             let dir = dir_of(&source.place.file);
-            if !(is_selected_path(options, dir) || is_selected_path(options, &source.place.file))
-                || !is_among(&options.buckets, &text(&reader.bucket))
-                || !is_among(&options.tables, &text(&reader.dynamodb_table))
-            {
+            if !is_selected_source(options, source, &reader.bucket, &reader.dynamodb_table) {
                 continue;
             }
             let Some(want) = want::of_reader(source) else { continue };
@@ -339,6 +330,38 @@ fn is_selected_path(options: &Options, path: &str) -> bool {
         }
         at = parent;
     }
+}
+
+/// Whether the options leave anything to plan: a root module, or a source that belongs to none.
+pub(super) fn selects_anything(inventory: &Inventory, options: &Options) -> bool {
+    let by_path_alone = options.buckets.is_empty() && options.tables.is_empty();
+    if by_path_alone && options.paths.is_empty() {
+        return true;
+    }
+    let mut roots = inventory.roots.iter().filter(|root| is_selected_path(options, &root.path));
+    let selected = |backend: &EffectiveBackend| is_selected_backend(options, backend);
+    if roots.any(|root| by_path_alone || root.backends.iter().any(selected)) {
+        return true;
+    }
+    let left = inventory.unattributed.iter().map(|it| (it.source, &it.bucket, &it.dynamodb_table));
+    let readers = inventory.readers.iter().map(|it| (it.source, &it.bucket, &it.dynamodb_table));
+    left.chain(readers).any(|(source, bucket, table)| {
+        let source = inventory.sources.get(source);
+        source.is_some_and(|source| is_selected_source(options, source, bucket, table))
+    })
+}
+
+/// Whether a source that belongs to no root module was asked for.
+fn is_selected_source(
+    options: &Options,
+    source: &Source,
+    bucket: &Option<String>,
+    table: &Option<String>,
+) -> bool {
+    let text = |value: &Option<String>| value.clone().map_or(Knowable::Absent, Knowable::Known);
+    (is_selected_path(options, dir_of(&source.place.file)) || is_selected_path(options, &source.place.file))
+        && is_among(&options.buckets, &text(bucket))
+        && is_among(&options.tables, &text(table))
 }
 
 fn is_selected_backend(options: &Options, backend: &EffectiveBackend) -> bool {

@@ -16,6 +16,9 @@ const TAB: &str = "    ";
 /// What stands in place of a line that could hold a secret.
 const HIDDEN: &str = "(not shown: the line could hold a secret)";
 
+/// What stands in place of a line of a file that lies elsewhere.
+const WITHHELD: &str = "(not shown: the file lies outside of the repository)";
+
 /// Words that make a line, or the one below it, worth hiding. Wider than what a backend takes: a file that can't be
 /// parsed can hold anything.
 const SECRET_WORDS: &[&str] = &[
@@ -32,6 +35,17 @@ const SECRET_WORDS: &[&str] = &[
     "customer_key",
     "external_id",
     "begin ",
+    "authorization",
+    // Hashes of passwords, as `crypt` writes them.
+    "$1$",
+    "$2a$",
+    "$2b$",
+    "$2y$",
+    "$5$",
+    "$6$",
+    "$y$",
+    "$apr1$",
+    "$argon2",
 ];
 
 /// One line, fit to be shown.
@@ -57,6 +71,11 @@ impl Excerpt {
         let (shown, indent) =
             cut(&plain(&text.lossy(before)), &plain(&text.lossy(Span::new(offset, span.end))));
         Self { line, shown, indent: Some(indent) }
+    }
+
+    /// The same line, without what stands in it.
+    pub fn withheld(&self) -> Self {
+        Self { line: self.line, shown: WITHHELD.to_owned(), indent: None }
     }
 
     /// The line and byte column that a JSON reader names, both from 1 (a column of 0 is the line's beginning), with
@@ -174,6 +193,8 @@ mod tests {
         assert_eq!(shown("secret_key = \"hunter2", 13), hidden(1));
         assert_eq!(shown("\"db_password\":\n  \"hunter2", 18), hidden(2));
         assert_eq!(shown("url = \"https://me:hunter2@host", 6), hidden(1));
+        assert_eq!(shown("root:$6$salt$hash:19000:0:99999:7:::", 4), hidden(1));
+        assert_eq!(shown("extraheader = AUTHORIZATION: basic eDp5", 3), hidden(1));
         assert_eq!(shown("bucket = \"b", 9), "  1 | bucket = \"b\n    |          ^");
     }
 

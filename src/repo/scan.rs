@@ -25,7 +25,7 @@ use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::{hcl, json};
 use super::text::{Place, Span, Text, is_wide};
-use super::walk::{self, Candidate, Found, WalkOptions};
+use super::walk::{self, CACHES, Candidate, Found, WalkOptions};
 
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
 
@@ -119,6 +119,8 @@ impl Collected {
             if named && facts.sources.is_empty() {
                 facts.sources.extend(read_config_file(&id.path, bytes).0);
             }
+            // Lines are shown of what stands on the disk, where it is known to be the repository's own.
+            hide_lines(facts);
         }
         after
     }
@@ -152,6 +154,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     show_link_targets(&mut walked.kept);
+    hide_lines_from_outside(&mut walked.kept, &paths, options.base.as_deref());
     Ok(Collected {
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
@@ -217,6 +220,42 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
         if let Some(found) = id.link_target.as_ref().and_then(|target| shown.get(Path::new(target))) {
             id.link_target = Some(found.clone());
         }
+    }
+}
+
+/// A repository may hold links, and name files, that lead to what only its reader can read. No line is shown of a file
+/// that really lies outside of what was asked for, nor of one that programs keep there for themselves (`.git`).
+fn hide_lines_from_outside(kept: &mut [(FileId, FileFacts)], paths: &[PathBuf], base: Option<&Path>) {
+    let shown = |(_, facts): &&mut (FileId, FileFacts)| facts.problems.iter().any(|it| it.excerpt.is_some());
+    let mut shown = kept.iter_mut().filter(shown).peekable();
+    if shown.peek().is_none() {
+        return;
+    }
+    let roots: Vec<PathBuf> = paths.iter().filter_map(|path| real_directory(path, base)).collect();
+    for (id, facts) in shown {
+        let real = fs::canonicalize(&id.os_path);
+        if !real.is_ok_and(|real| roots.iter().any(|root| is_walked(&real, root))) {
+            hide_lines(facts);
+        }
+    }
+}
+
+/// The directory, links resolved, that a path to scan is or lies in. A link to a file counts where it stands.
+fn real_directory(path: &Path, base: Option<&Path>) -> Option<PathBuf> {
+    let path = base.map_or_else(|| path.to_owned(), |base| base.join(path));
+    let dir = if path.is_dir() { path } else { path.parent()?.to_owned() };
+    let dir = if dir.as_os_str().is_empty() { PathBuf::from(".") } else { dir };
+    fs::canonicalize(dir).ok()
+}
+
+fn is_walked(real: &Path, root: &Path) -> bool {
+    let is_cache = |part: &std::ffi::OsStr| part.to_str().is_some_and(|part| CACHES.contains(&part));
+    real.strip_prefix(root).is_ok_and(|below| !below.iter().any(is_cache))
+}
+
+fn hide_lines(facts: &mut FileFacts) {
+    for problem in &mut facts.problems {
+        problem.excerpt = None;
     }
 }
 

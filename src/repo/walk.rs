@@ -27,7 +27,8 @@ use super::text::Place;
 use super::tracked::Repository;
 
 /// Directories that programs write for themselves: copies of what stands elsewhere, never edited by people.
-const CACHES: &[&str] = &[".git", ".terraform", ".terragrunt-cache", ".hg", ".svn", "node_modules"];
+pub(super) const CACHES: &[&str] =
+    &[".git", ".terraform", ".terragrunt-cache", ".hg", ".svn", "node_modules"];
 
 /// Where to walk and what to leave out.
 #[derive(Debug, Clone, Default)]

@@ -2,6 +2,7 @@
 
 use comfy_table::{Table, TableStyle};
 
+use super::audit::wording::operation;
 use super::palette::Palette;
 use super::words::visible;
 use crate::moment::{Moment, in_words};
@@ -33,9 +34,9 @@ pub fn records(seen: &Seen, colour: bool) -> String {
     let rows: [(&str, Cell); 7] = [
         ("ID", |_, held| Some(held.body.lock()?.id.clone())),
         ("who", |_, held| Some(held.body.lock()?.who.clone())),
-        ("operation", |_, held| Some(held.body.lock()?.operation.clone())),
+        ("operation", |_, held| Some(operation(&held.body.lock()?.operation))),
         ("version", |_, held| Some(held.body.lock()?.version.clone())),
-        ("created", |seen, held| held.taken_at().map(|taken| format!("{taken} ({})", age(seen.at, taken)))),
+        ("created", |seen, held| held.made_at().map(|taken| format!("{taken} ({})", age(seen.at, taken)))),
         ("path", |_, held| Some(held.body.lock()?.path.clone())),
         ("condition", |_, held| Some(held.proof.to_string())),
     ];
@@ -71,6 +72,21 @@ pub fn refusal(refusal: &Refusal, colour: bool) -> String {
         visible(&refusal.reason),
         visible(&refusal.help)
     )
+}
+
+/// No lock is held, on a state that is there, is not, or could not be looked up (why).
+pub fn no_lock(state_exists: Result<&bool, &String>) -> String {
+    match state_exists {
+        Ok(true) => "no lock is held: nothing to do\n".to_owned(),
+        Ok(false) => {
+            "no lock is held, and there is no such state\n  help: check bucket and path, workspace included\n"
+                .to_owned()
+        }
+        Err(why) => format!(
+            "no lock is held: nothing to do; whether there is such a state could not be looked up: {}\n",
+            visible(why)
+        ),
+    }
 }
 
 /// Each conditional write: what, on what condition, how it ended.
@@ -159,7 +175,7 @@ mod tests {
              \x20now        locked                                     no lock\n  \
              \x20ID         fd7c\n  \
              \x20who        ci\\u{1b}[2J@runner\n  \
-             \x20operation  OperationTypeApply\n  \
+             \x20operation  apply\n  \
              \x20version    1.11.4\n  \
              \x20created    2026-11-29T23:11:24.136Z (3 h 15 min ago)\n  \
              \x20path       b/k\n  \

@@ -6,8 +6,6 @@
 use std::time::Duration;
 
 use super::seen::{Held, Proof, Seen, Side, Store};
-use crate::audit::lock_info::LockInfo;
-use crate::moment::Moment;
 
 /// What the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,7 +171,7 @@ fn check(seen: &Seen, wanted: &Wanted, store: Store, lock: &Held) -> Option<Refu
     if wanted.even_if_young {
         return None;
     }
-    let Some(taken) = taken_at(seen, lock) else {
+    let Some(taken) = seen.taken_at(lock) else {
         return Some(refusal(
             TOO_YOUNG,
             format!("the lock in {store} does not say how old it is"),
@@ -198,16 +196,6 @@ fn check(seen: &Seen, wanted: &Wanted, store: Store, lock: &Held) -> Option<Refu
             "if its owner is gone for certain, say `--even-if-young`",
         )),
     }
-}
-
-/// When it was taken, by the youngest word there is: a client that waits for a lock writes the document first and takes
-/// the lock later, and its clock may be behind; S3's is not. The same lock in S3 speaks for the item as well.
-fn taken_at(seen: &Seen, lock: &Held) -> Option<Moment> {
-    let id = lock.lock_on(&seen.state).map(|lock| &lock.id);
-    let same =
-        seen.held(Store::S3).filter(|s3| id.is_some() && s3.lock_on(&seen.state).map(|lock| &lock.id) == id);
-    let created = lock.body.lock().and_then(LockInfo::created_at);
-    [created, lock.stored_at, same.and_then(|s3| s3.stored_at)].into_iter().flatten().max()
 }
 
 /// Both stores were asked and only one holds the lock: it may be one that is being taken or released right now, so

@@ -68,6 +68,14 @@ impl Session {
         self.runtime.block_on(stores.read())
     }
 
+    /// Whether the state itself is there.
+    ///
+    /// # Errors
+    /// Why it could not be looked up.
+    pub fn state_exists(&self, stores: &Stores) -> Result<bool, String> {
+        self.runtime.block_on(stores.state_exists())
+    }
+
     /// Why nothing may be removed in S3: the store does not check conditions. Removes and writes nothing.
     pub fn unconditional(&self, stores: &Stores, nonce: u64) -> Option<Refusal> {
         let (reason, help) = match self.runtime.block_on(stores.conditions(nonce)) {

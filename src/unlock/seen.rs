@@ -113,8 +113,8 @@ impl Held {
         self.body.lock().filter(|lock| lock.path == state.lock_id())
     }
 
-    /// When it was taken: by its own word, else by the store's. See [`super::decide`] for how old it counts as.
-    pub fn taken_at(&self) -> Option<Moment> {
+    /// When it was made: by its own word, else by the store's. [`Seen::taken_at`] says how old it counts as.
+    pub fn made_at(&self) -> Option<Moment> {
         self.body.lock().and_then(LockInfo::created_at).or(self.stored_at)
     }
 
@@ -152,6 +152,18 @@ impl Seen {
             Store::S3 => &self.s3,
             Store::DynamoDb => &self.dynamodb,
         }
+    }
+
+    /// When a lock was taken, by the youngest word there is: a client that waits for a lock writes the document first
+    /// and takes the lock later, and its clock may be behind; S3's is not. The same lock in S3 speaks for the item as
+    /// well.
+    pub fn taken_at(&self, lock: &Held) -> Option<Moment> {
+        let id = lock.lock_on(&self.state).map(|lock| &lock.id);
+        let same = self
+            .held(Store::S3)
+            .filter(|s3| id.is_some() && s3.lock_on(&self.state).map(|lock| &lock.id) == id);
+        let created = lock.body.lock().and_then(LockInfo::created_at);
+        [created, lock.stored_at, same.and_then(|s3| s3.stored_at)].into_iter().flatten().max()
     }
 
     /// The lock in one store.

@@ -7,13 +7,13 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use super::digest::Item;
 use super::seen::{Held, Proof, Seen, Side, State, Store};
-use crate::audit::collect::bodies::{capped, md5_of};
+use crate::audit::collect::bodies::{capped, md5_of, too_large};
 use crate::audit::collect::clients::Clients;
 use crate::audit::collect::digests::is_md5;
 use crate::audit::collect::failure::Failure;
 use crate::audit::collect::meter::Meter;
 use crate::audit::expected::{Access, TableRef};
-use crate::audit::lock_info::LockBody;
+use crate::audit::lock_info::{LockBody, MAX_BYTES};
 use crate::audit::snapshot::{DIGEST_SUFFIX, LOCK_SUFFIX};
 use crate::moment::Moment;
 
@@ -304,6 +304,19 @@ impl Stores {
         }
     }
 
+    /// Whether the state itself is there.
+    ///
+    /// # Errors
+    /// Why it could not be looked up.
+    pub async fn state_exists(&self) -> Result<bool, String> {
+        let head = self.s3.head_object().bucket(&self.state.bucket).key(&self.state.state_path).send().await;
+        match head.map_err(|error| Failure::of(&error)) {
+            Ok(_) => Ok(true),
+            Err(failure) if failure.status == Some(404) => Ok(false),
+            Err(failure) => Err(failure.said("HeadObject")),
+        }
+    }
+
     /// The MD5 of the state's body. Its ETag where that is the MD5 (one part, stored unencrypted or with SSE-S3);
     /// else its body, only when `read_body` allows it.
     pub async fn state_md5(&self, read_body: bool) -> super::digest::StateMd5 {
@@ -345,6 +358,11 @@ fn not_written(failure: &Failure, operation: &str) -> Written {
 
 /// The lock document of an answer, never more of it than a lock document can be long.
 async fn body(object: GetObjectOutput) -> LockBody {
+    // What the store says of the whole: no more is read than shows that it is too much.
+    let whole = object.content_length().and_then(|length| u64::try_from(length).ok());
+    if let Some(size) = whole.filter(|size| *size > MAX_BYTES as u64) {
+        return too_large(size);
+    }
     match capped(object.body).await {
         Ok(bytes) => LockBody::read(&bytes),
         Err(failure) => LockBody::Unread { why: failure.reason },

@@ -411,3 +411,26 @@ fn a_table_that_may_not_be_described_is_still_scanned() {
     );
     assert!(table(&snapshot, "locks").complete && !table(&snapshot, "forbidden").complete);
 }
+
+#[test]
+fn an_empty_lock_is_read_though_no_range_lies_in_it() {
+    if !isolated(an_empty_lock_is_read_though_no_range_lies_in_it) {
+        return;
+    }
+    // It held a document when it was listed.
+    let double = Double::start(|request| match (request.lists(), request.key(), request.header("range")) {
+        (true, ..) => Some(objects(&["k".to_owned(), "k.tflock".to_owned()], request)),
+        (_, "k.tflock", Some(_)) => Some(Reply::error(416, "InvalidRange")),
+        (_, "k.tflock", None) => {
+            let headers = [("ETag", "\"empty\""), ("Last-Modified", "Mon, 30 Nov 2026 11:30:00 GMT")];
+            let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            Some(Reply::Http(200, headers.to_vec(), Vec::new()))
+        }
+        _ => None,
+    });
+    let snapshot = read(&named(&["b"], &[]), &options(&double.url()));
+    assert_eq!(unread(&snapshot), []);
+    let lock = bucket(&snapshot, "b").lock("k").unwrap();
+    assert_eq!((&lock.body, lock.size, lock.etag.as_deref()), (&LockBody::Empty, 0, Some("\"empty\"")));
+    assert_eq!(lock.last_modified, Moment::parse("2026-11-30T11:30:00Z").unwrap());
+}

@@ -52,16 +52,15 @@ pub(super) async fn locks(
 /// # Errors
 /// What the server said. `NoSuchKey` where the lock is gone.
 pub(super) async fn lock(client: &Client, bucket: &str, wanted: &Wanted) -> Fetched {
-    let request = client
-        .get_object()
-        .bucket(bucket)
-        .key(&wanted.key)
-        .set_version_id(wanted.version.clone())
-        // One byte more than a lock document can have shows that it has more.
-        .range(format!("bytes=0-{MAX_BYTES}"));
-    let answer = match request.send().await {
-        Ok(answer) => answer,
-        Err(error) => return Err(Failure::of(&error)),
+    let request = client.get_object().bucket(bucket).key(&wanted.key).set_version_id(wanted.version.clone());
+    // One byte more than a lock document can have shows that it has more.
+    let bounded = request.clone().range(format!("bytes=0-{MAX_BYTES}")).send().await;
+    let answer = match bounded.map_err(|error| Failure::of(&error)) {
+        // No range lies in an empty object: it is asked for as a whole. Source: RFC 9110, 15.5.17.
+        Err(failure) if failure.status == Some(416) => {
+            request.send().await.map_err(|error| Failure::of(&error))?
+        }
+        answer => answer?,
     };
     // `bytes 0-65536/10737418240`
     let whole = answer.content_range().and_then(|range| range.rsplit_once('/')?.1.parse().ok());
@@ -83,7 +82,7 @@ pub(super) async fn lock(client: &Client, bucket: &str, wanted: &Wanted) -> Fetc
 }
 
 /// What is too large to be a lock document, without having read it.
-pub(super) fn too_large(size: u64) -> LockBody {
+pub(crate) fn too_large(size: u64) -> LockBody {
     LockBody::Foreign { why: format!("{size} bytes: no lock document is so large"), text: None }
 }
 
