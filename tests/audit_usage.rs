@@ -218,7 +218,12 @@ fn an_organizations_policy_is_taken_as_people_have_it_or_refused_with_its_place(
     for (text, said) in [
         ("{\n \"Statement\":", "error: scp.json:2:1"),
         ("\"x\"", "error: scp.json[0]: no policy: it is no JSON object\n"),
-        ("[{}, 1]", "error: scp.json[1]: no policy: it is no JSON object\n"),
+        ("{\"oops\": 1}", "error: scp.json[0]: no policy: it has no `Statement`\n"),
+        (
+            "{\"Policies\": [{\"Id\": \"p-FullAWSAccess\", \"Type\": \"SERVICE_CONTROL_POLICY\"}]}",
+            "error: scp.json[0]: no policy: it has no `Statement`\n",
+        ),
+        ("[{\"Statement\": []}, 1]", "error: scp.json[1]: no policy: it is no JSON object\n"),
     ] {
         let (code, stdout, stderr) = run(text);
         assert_eq!((code, stdout.len()), (2, 0), "{text}");

@@ -2,16 +2,18 @@
 //! policy was read. Pure.
 //!
 //! Only buckets of AWS are judged without a policy: elsewhere nothing says that AWS's order of evaluation holds, so
-//! only a policy that is there is.
+//! only a policy that is there is. Where IAM was asked, each bucket that is left out is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::endpoint::is_aws;
 use super::expected::{Expected, ExpectedState, Index, partition_of};
 use super::outcome::{Area, Audit, AuditFinding};
 use super::snapshot::{
     AccessPoint, BucketSnapshot, KeyGrant, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot,
 };
 use crate::finding::Severity;
+use crate::policy::access::rules::ACCESS_NOT_KNOWN;
 use crate::policy::access::{
     AccessFinding, AccessInput, AccessPointInput, Answer, BlockPublicAccess, BucketInput, Compared,
     GrantInput, KmsInput, NamedPolicy, PrincipalInput, Question, Reading, RolePatterns, ScpInput, StateInput,
@@ -51,7 +53,40 @@ pub fn add(audit: &mut Audit, snapshot: &Snapshot, expected: &Expected, options:
         audit.findings.extend(report.findings.into_iter().map(|found| finding(&bucket.name, found)));
         audit.access.push(report.access);
     }
+    // Who asked for users and roles asked for this, too: silence would read as "nothing is wrong".
+    if !snapshot.accounts.is_empty() {
+        audit.findings.extend(snapshot.buckets.iter().filter_map(not_judged));
+    }
     audit.sort_findings();
+}
+
+/// Why nothing is said of who can do what in a bucket.
+fn not_judged(bucket: &BucketSnapshot) -> Option<AuditFinding> {
+    if is_judged(bucket) {
+        return None;
+    }
+    let why = match (&bucket.policy, &bucket.endpoint) {
+        (Read::NotAsked, _) => "its policy was not asked for".to_owned(),
+        (policy, Some(endpoint)) => {
+            let policy = match policy {
+                Read::Failed(why) => format!("its policy could not be read: {why}"),
+                _ => "it has no policy".to_owned(),
+            };
+            format!(
+                "it lies behind `{endpoint}`, which is not AWS's own, and {policy}: what IAM says does not count there"
+            )
+        }
+        (_, None) => return None,
+    };
+    let found = AccessFinding {
+        rule: ACCESS_NOT_KNOWN.id,
+        severity: ACCESS_NOT_KNOWN.severity,
+        subject: format!("s3://{}", bucket.name),
+        message: format!("who can do what to locks was not judged: {why}"),
+        help: "ask that store who may delete objects in the bucket".to_owned(),
+        statement: None,
+    };
+    Some(finding(&bucket.name, found))
 }
 
 /// What IAM's policy simulator is to be asked, for each bucket that is judged.
@@ -88,7 +123,7 @@ fn answers<'a>(snapshot: &'a Snapshot, bucket: &str) -> Vec<Answer<'a>> {
 fn is_judged(bucket: &BucketSnapshot) -> bool {
     match &bucket.policy {
         Read::Known(_) => true,
-        Read::Absent | Read::Failed(_) => bucket.endpoint.is_none(),
+        Read::Absent | Read::Failed(_) => bucket.endpoint.as_deref().is_none_or(is_aws),
         Read::NotAsked => false,
     }
 }
@@ -394,7 +429,25 @@ mod tests {
         assert_eq!(audited(&of(Read::NotAsked), &roles()).access, []);
         let mut elsewhere = of(Read::Absent);
         elsewhere.buckets[0].endpoint = Some("http://127.0.0.1:9000".into());
-        assert_eq!(audited(&elsewhere, &roles()).access, []);
+        let silent = audited(&elsewhere, &roles());
+        assert_eq!((silent.access.len(), rules(&silent).contains("access-not-known")), (0, false));
+        // Whoever asks for users and roles is told that they do not count here.
+        elsewhere.accounts =
+            vec![AccountSnapshot { account: "111122223333".into(), ..AccountSnapshot::default() }];
+        let told = audited(&elsewhere, &roles());
+        let told: Vec<&str> = told.findings.iter().map(|finding| finding.message.as_str()).collect();
+        let said = "who can do what to locks was not judged: it lies behind `http://127.0.0.1:9000`, which is not \
+                    AWS's own, and it has no policy: what IAM says does not count there";
+        assert!(told.contains(&said), "{told:?}");
+        elsewhere.accounts.clear();
+        // AWS's own endpoints lead to AWS.
+        for endpoint in ["https://s3-fips.us-east-1.amazonaws.com", "https://s3.eu-west-1.amazonaws.com"] {
+            elsewhere.buckets[0].endpoint = Some(endpoint.into());
+            let audit = audited(&elsewhere, &roles());
+            assert_eq!(audit.access.len(), 1, "{endpoint}");
+            assert!(rules(&audit).contains("lock-delete-unlimited"), "{endpoint}");
+        }
+        elsewhere.buckets[0].endpoint = Some("http://127.0.0.1:9000".into());
         elsewhere.buckets[0].policy = Read::Known(PROTECTED.into());
         assert_eq!(audited(&elsewhere, &roles()).access.len(), 1);
     }

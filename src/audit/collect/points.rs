@@ -18,6 +18,7 @@ use super::failure::Failure;
 use super::options::CollectOptions;
 use super::query::Query;
 use super::trust::no_region;
+use crate::audit::endpoint::is_aws;
 use crate::audit::expected::{Access, Expected};
 use crate::audit::snapshot::{AccessPoint, PublicAccessBlock, Read, Unread};
 
@@ -39,7 +40,7 @@ pub(super) async fn read(
     let mut blocks = BTreeMap::new();
     for read in buckets.iter_mut() {
         // A store that is not AWS has no accounts, unless all of AWS is somewhere else.
-        let elsewhere = read.snapshot.endpoint.is_some();
+        let elsewhere = read.snapshot.endpoint.as_deref().is_some_and(|endpoint| !is_aws(endpoint));
         if elsewhere && !(options.iam && options.endpoint_url.is_some()) {
             continue;
         }

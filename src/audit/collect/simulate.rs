@@ -84,8 +84,8 @@ async fn ask_all(
                     }),
                     Err(failure) => {
                         unread.push(failure.unread(&question.principal, "SimulatePrincipalPolicy", false));
-                        // A principal may be gone since it was read; everything else ends it.
-                        if !failure.is("NoSuchEntity") {
+                        // A missing permission is missing for all of them; anything else may be this one's alone.
+                        if failure.refused() || failure.hopeless() {
                             return done;
                         }
                     }

@@ -3,13 +3,7 @@
 //! open. So what only a repository names is asked when it is AWS's own or this machine; everything else when the user
 //! names it, too.
 
-use std::net::IpAddr;
-
-/// AWS's own services that are asked at an endpoint that a backend names.
-const SERVICES: &[&str] = &["s3", "s3-fips", "dynamodb", "dynamodb-fips"];
-
-/// Domains of AWS, one for each partition.
-const DOMAINS: &[&str] = &[".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu"];
+use crate::audit::endpoint::Place;
 
 /// Why an endpoint is not asked; none where it may be. `named` are the endpoints that the user named.
 pub(super) fn distrust<'n>(endpoint: &str, named: impl IntoIterator<Item = &'n str>) -> Option<String> {
@@ -34,67 +28,6 @@ pub(super) fn no_region(region: &str) -> Option<String> {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let is_region = !region.is_empty() && region.len() <= 63 && region.bytes().all(sound);
     (!is_region).then(|| format!("`{region}` is no region: letters, digits and `-` are"))
-}
-
-/// Where requests to a URL go.
-#[derive(Debug, PartialEq, Eq)]
-struct Place {
-    is_tls: bool,
-    /// In lower case.
-    host: String,
-    port: u16,
-}
-
-impl Place {
-    /// Of `http://` and `https://` URLs. None for whatever else, which is then nobody's place.
-    fn of(url: &str) -> Option<Self> {
-        let (scheme, rest) = url.split_once("://")?;
-        let is_tls = match scheme.to_ascii_lowercase().as_str() {
-            "https" => true,
-            "http" => false,
-            _ => return None,
-        };
-        let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-        // Whoever reads it otherwise would go elsewhere.
-        if authority.contains('@') || !authority.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return None;
-        }
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, port.parse().ok()?),
-            _ => (authority, if is_tls { 443 } else { 80 }),
-        };
-        (!host.is_empty()).then(|| Self { is_tls, host: host.to_ascii_lowercase(), port })
-    }
-
-    /// This machine: whoever listens here was started here.
-    fn is_here(&self) -> bool {
-        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
-        self.host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-    }
-
-    /// S3 or DynamoDB itself. Not all of `amazonaws.com`: anybody can have a load balancer or an API there.
-    /// Source: "Amazon S3 endpoints", "Amazon DynamoDB endpoints" (AWS General Reference) and "AWS PrivateLink for
-    /// Amazon S3": `SERVICE.REGION`, `SERVICE.dualstack.REGION`, `….vpce-ID.SERVICE.REGION.vpce`.
-    fn is_aws(&self) -> bool {
-        let Some(name) = DOMAINS.iter().find_map(|domain| self.host.strip_suffix(domain)) else {
-            return false;
-        };
-        if !self.is_tls || self.port != 443 {
-            return false;
-        }
-        let labels: Vec<&str> = name.split('.').collect();
-        let is_service = |label: &str| SERVICES.contains(&label);
-        // A region ends with a number, which `elb`, `compute` and the like do not.
-        let is_region = |label: &str| label.contains('-') && label.ends_with(|c: char| c.is_ascii_digit());
-        match labels.as_slice() {
-            [service] => is_service(service),
-            [service, region] | [service, "dualstack", region] => is_service(service) && is_region(region),
-            [.., endpoint, service, region, "vpce"] => {
-                endpoint.starts_with("vpce-") && is_service(service) && is_region(region)
-            }
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]

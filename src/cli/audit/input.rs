@@ -218,6 +218,8 @@ pub(super) fn access(args: &Args, config: &Config) -> Result<AccessOptions, Fail
 /// `aws organizations describe-policy` prints it.
 fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
     const HELP: &str = "write one policy document, or a JSON list of them";
+    const DESCRIBE: &str =
+        "`aws organizations describe-policy --policy-id ID` prints a policy with its statements";
     let name = file.display().to_string();
     let bytes = read_file(file)?;
     // A byte order mark is no part of the document.
@@ -232,6 +234,10 @@ fn level(file: &Path) -> Result<Vec<(String, String)>, Failure> {
         let name = format!("{name}[{number}]");
         match document.pointer("/Policy/Content") {
             Some(Value::String(content)) => Ok((name, content.clone())),
+            // What only names policies (`list-policies-for-target`) would limit nothing, and look as if it did.
+            _ if document.is_object() && document.get("Statement").is_none() => {
+                Err(Failure::new(format!("{name}: no policy: it has no `Statement`")).help(DESCRIBE))
+            }
             _ if document.is_object() => Ok((name, document.to_string())),
             _ => Err(Failure::new(format!("{name}: no policy: it is no JSON object")).help(HELP)),
         }

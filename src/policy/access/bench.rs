@@ -126,7 +126,7 @@ fn at_most(severity: &'static str, most: &'static str) -> &'static str {
 /// Conditions in words, to stand after a sentence.
 pub(super) fn condition_words(can: &Can) -> String {
     match can {
-        Can::If(conditions, _) => format!(" (it depends on {})", conditions.join("; ")),
+        Can::If(conditions, _) => format!(" (if {})", conditions.join(" and ")),
         _ => String::new(),
     }
 }

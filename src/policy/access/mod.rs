@@ -117,12 +117,16 @@ fn limits(world: &World<'_>) -> Vec<String> {
             limits.push("users and roles were not read: the sets hold made-up principals".to_owned());
         }
     }
-    if input.scps.is_empty() || input.rcps.is_none() {
-        limits.push(
-            "service or resource control policies were not supplied: they can only take rights away, never give them"
-                .to_owned(),
-        );
-    }
+    let unsupplied = match (input.scps.is_empty(), input.rcps.is_none()) {
+        (true, true) => Some("service and resource control policies"),
+        (true, false) => Some("service control policies"),
+        (false, true) => Some("resource control policies"),
+        (false, false) => None,
+    };
+    limits
+        .extend(unsupplied.map(|what| {
+            format!("{what} were not supplied: they can only take rights away, never give them")
+        }));
     match &world.account {
         None => limits.push(
             "the account that owns the bucket is not known, so what its own principals may do is not either"

@@ -1,8 +1,9 @@
 //! Who can do what: the sets, and what they are made of.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use super::super::decision::{Decision, Verdict};
+use super::super::decision::{Decision, Effect, Verdict};
+use super::super::missing::Missing;
 use super::actor::Actor;
 use super::asker::Headers;
 use super::output::{Certainty, Holder, LockAccess};
@@ -23,17 +24,34 @@ pub(super) enum Can {
     Yes,
 }
 
+/// What must hold for it to be allowed: what an Allow asks for, and the opposite of what a Deny asks for.
+fn conditions(decision: &Decision) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for open in decision.open() {
+        let asked: Vec<String> = open.missing.iter().map(ToString::to_string).collect();
+        match (open.effect, asked.as_slice()) {
+            (Effect::Deny, [only]) => all.push(format!("not {only}")),
+            (Effect::Deny, several) => all.push(format!("not ({})", several.join(" and "))),
+            (Effect::Allow | Effect::NotUnderstood, _) => all.extend(asked),
+        }
+    }
+    let told = |missing: &&Missing| decision.open().any(|open| open.missing.contains(missing));
+    all.extend(decision.missing.iter().filter(|missing| !told(missing)).map(ToString::to_string));
+    let mut seen = BTreeSet::new();
+    all.retain(|condition| seen.insert(condition.clone()));
+    all
+}
+
 impl Can {
     pub(super) fn of(world: &World<'_>, actor: &Actor<'_>, decision: &Decision) -> Can {
         match decision.verdict {
             Verdict::ExplicitlyDenied | Verdict::ImplicitlyDenied => Can::No,
             Verdict::Allowed => Can::Yes,
             Verdict::Unknown => {
-                let missing = decision.missing.iter().map(ToString::to_string).collect();
                 if !decision.is_conditional() {
-                    return Can::Unknown(missing);
+                    return Can::Unknown(decision.missing.iter().map(ToString::to_string).collect());
                 }
-                Can::If(missing, decision.open().map(|open| world.name(actor, open)).collect())
+                Can::If(conditions(decision), decision.open().map(|open| world.name(actor, open)).collect())
             }
         }
     }
@@ -364,14 +382,16 @@ fn sorted(mut holders: Vec<Holder>) -> Vec<Holder> {
 }
 
 fn holder(world: &World<'_>, actor: &Actor<'_>, can: Can, actions: Vec<String>) -> Option<Holder> {
-    let open = !world.organization_known(actor);
-    let caveat = "no service or resource control policy forbids it (none were supplied)".to_owned();
+    let caveat =
+        world.organization_unknown(actor).map(|what| format!("no {what} forbids it (none was supplied)"));
     let certainty = match can {
         Can::No => return None,
-        Can::Yes if open => Certainty::Conditional { conditions: vec![caveat], statements: Vec::new() },
-        Can::Yes => Certainty::Certain,
+        Can::Yes => match caveat {
+            Some(caveat) => Certainty::Conditional { conditions: vec![caveat], statements: Vec::new() },
+            None => Certainty::Certain,
+        },
         Can::If(mut conditions, statements) => {
-            conditions.extend(open.then_some(caveat));
+            conditions.extend(caveat);
             Certainty::Conditional { conditions, statements }
         }
         Can::Unknown(why) => Certainty::Unknown { why },

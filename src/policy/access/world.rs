@@ -159,9 +159,15 @@ impl<'a> World<'a> {
         decision.statements.iter().find(|deciding| deciding.kind == kind).map(|found| self.name(actor, found))
     }
 
-    /// Whether the organization's policies that limit this request were supplied.
-    pub(super) fn organization_known(&self, actor: &Actor<'a>) -> bool {
-        self.input.rcps.is_some() && (actor.account.is_none() || actor.scps.is_some())
+    /// Which of the organization's policies that limit this request were not supplied; none where all were.
+    pub(super) fn organization_unknown(&self, actor: &Actor<'a>) -> Option<&'static str> {
+        let scps = actor.account.is_none() || actor.scps.is_some();
+        match (scps, self.input.rcps.is_some()) {
+            (true, true) => None,
+            (false, false) => Some("service or resource control policy"),
+            (false, true) => Some("service control policy"),
+            (true, false) => Some("resource control policy"),
+        }
     }
 
     /// The input of a principal that was read.

@@ -91,7 +91,7 @@ fn what_depends_on_the_request_is_conditional_and_names_its_statement() {
     assert_eq!(
         holder.certainty,
         Certainty::Conditional {
-            conditions: vec!["aws:SourceVpce (StringNotEquals vpce-1)".to_owned()],
+            conditions: vec!["not aws:SourceVpce (StringNotEquals vpce-1)".to_owned()],
             statements: vec!["the bucket policy, statement 1 (Net)".to_owned()],
         }
     );
@@ -108,8 +108,14 @@ fn control_policies_that_nobody_supplied_make_certain_answers_conditional() {
     let report = judge(&input);
     let holder = &report.access.locks[0].can_create[0];
     let Certainty::Conditional { conditions, .. } = &holder.certainty else { panic!("{holder:?}") };
-    assert_eq!(conditions, &["no service or resource control policy forbids it (none were supplied)"]);
+    assert_eq!(conditions, &["no service or resource control policy forbids it (none was supplied)"]);
     assert!(report.access.limits.iter().any(|limit| limit.contains("were not supplied")));
+    // One kind alone is named alone.
+    let mut input = everybody(RECOMMENDED);
+    input.rcps = None;
+    let holder = judge(&input).access.locks[0].can_create[0].clone();
+    let Certainty::Conditional { conditions, .. } = &holder.certainty else { panic!("{holder:?}") };
+    assert_eq!(conditions, &["no resource control policy forbids it (none was supplied)"]);
     // It is said once, and is no finding.
     assert!(of(&report, "access-not-known").is_empty());
 }
