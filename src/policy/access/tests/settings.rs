@@ -345,5 +345,8 @@ fn usual_statements_about_transport_and_encryption_say_nothing_of_callers() {
         ]
     );
     let overwrite = of(&report, "lock-overwrite-possible")[0].message.clone();
-    assert!(overwrite.contains("(if not s3:x-amz-server-side-encryption (StringNotEquals aws:kms))"), "{overwrite}");
+    assert!(
+        overwrite.contains("(if not s3:x-amz-server-side-encryption (StringNotEquals aws:kms))"),
+        "{overwrite}"
+    );
 }
