@@ -1,5 +1,7 @@
 //! Brings everything of one judgement together: policies are compiled, principals read, and others made up.
 
+use std::collections::BTreeSet;
+
 use super::super::context::Context;
 use super::super::pattern::{Glob, arn_parts};
 use super::super::principal::{Principal, is_account};
@@ -21,6 +23,9 @@ const MANAGER: &str =
 
 /// An account that stands for any other one.
 const FOREIGN: [&str; 2] = ["999999999999", "999999999998"];
+
+/// Principals of other accounts that are judged at most.
+const MOST_ELSEWHERE: usize = 100;
 
 /// The owner, where nothing says who it is.
 const SOME_ACCOUNT: &str = "000000000000";
@@ -73,6 +78,9 @@ impl<'a> World<'a> {
         };
         builder.read_principals();
         builder.add_configured();
+        if account.is_some() {
+            builder.add_named_elsewhere(&policy, &everything);
+        }
         let (stranger, anonymous, foreign) = builder.add_made_up(account.is_some());
         builder.fill_contexts();
         let (keys, note) = keys(&input.states);
@@ -256,6 +264,45 @@ impl<'a> Builder<'a> {
             ));
         }
         self.update(at, |actor| (actor.part, actor.assumed) = (part, true));
+    }
+
+    /// Principals of other accounts that the bucket's policy lets in, or exempts, by name. Their own policies are not
+    /// known: they are taken to allow everything, as their account can make them at any time.
+    fn add_named_elsewhere(&mut self, policy: &Place<'a>, everything: &Place<'a>) {
+        let mut named: BTreeSet<&str> = BTreeSet::new();
+        for (_, shape) in self.docs.shapes(policy) {
+            if shape.allow {
+                named.extend(shape.principals.iter().map(String::as_str));
+            }
+            let exempt = shape.conditions.iter().filter(|asked| asked.names_principal() && asked.negated());
+            named.extend(exempt.filter(|_| shape.deny).flat_map(|asked| &asked.values).map(String::as_str));
+        }
+        let elsewhere = |name: &&str| {
+            let account = arn_parts(name).map_or(*name, |[.., account, _]| account);
+            is_account(account) && account != self.owner && !name.contains(['*', '?', '$'])
+        };
+        let named: Vec<String> = named.into_iter().filter(elsewhere).map(str::to_owned).collect();
+        if let Some(more @ 1..) = named.len().checked_sub(MOST_ELSEWHERE) {
+            self.limits.push(format!(
+                "{more} principals of other accounts that the bucket's policy names were left out"
+            ));
+        }
+        for name in named.iter().take(MOST_ELSEWHERE) {
+            // An account stands for whomever it gives the right to.
+            let account = arn_parts(name).map_or(name.as_str(), |[.., account, _]| account);
+            let whole = name == account || name.ends_with(":root");
+            let role = format!("arn:{}:iam::{account}:role/{STRANGER}", self.partition);
+            let (arn, shown) = match whole {
+                true => (role.as_str(), format!("any role of account {account}")),
+                false => (name.as_str(), name.clone()),
+            };
+            if self.actors.iter().any(|actor| actor.arn.as_deref() == Some(arn)) {
+                continue;
+            }
+            let at = self.add(Some(arn), &shown, everything.clone(), Place::Absent);
+            // Other accounts have an organization of their own.
+            self.update(at, |actor| (actor.assumed, actor.scps) = (true, Some(Vec::new())));
+        }
     }
 
     /// The root user, somebody with all rights, nobody at all, somebody elsewhere with all rights.

@@ -161,7 +161,7 @@ fn exempt_others(bench: &mut Bench<'_, '_>) {
     if bench.world.input.roles.name_no_runner() {
         return;
     }
-    let real = bench.world.real().filter(|(_, actor)| actor.part == Part::Other && !actor.assumed);
+    let real = bench.world.real().filter(|(_, actor)| actor.part == Part::Other);
     let able = real.filter(|(at, actor)| {
         let root = actor.arn.as_deref().is_some_and(|arn| arn.ends_with(":root"));
         !root && bench.all_rights(*at).any(|rights| rights.can_delete() == Can::Yes)
@@ -187,8 +187,9 @@ fn no_break_glass(bench: &mut Bench<'_, '_>) {
         return;
     }
     let message =
-        "deleting locks is limited, and no break-glass role may do it: when the runners are gone, only the \
-                   account's root user can change the policy and free a lock"
+        "deleting locks is limited, and no break-glass role may do it: when the runners are gone, somebody who may \
+         still change the bucket's policy has to open it before a lock can be freed; at worst that is the account's root \
+         user alone"
             .to_owned();
     let help = "make a role that few people can take, exempt it in the Deny, and name it as `break_glass`";
     bench.bucket(say(rules::NO_BREAK_GLASS_ROLE, message, help));

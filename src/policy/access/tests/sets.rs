@@ -270,3 +270,37 @@ fn the_statement_that_is_named_is_about_callers() {
         "deleting locks is limited, but not for `env:/any-workspace/prod/terraform.tfstate.tflock`"
     );
 }
+
+#[test]
+fn principals_of_other_accounts_that_the_policy_names_are_in_the_sets() {
+    let policy = |allowed: &str| {
+        format!(
+            r#"{{"Statement": [{{"Sid": "NoDelete", "Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObject*",
+            "Resource": "arn:aws:s3:::acme-tfstate/*.tflock", "Condition": {{"ArnNotLike": {{"aws:PrincipalArn":
+            ["{APPLY}", "arn:aws:iam::444455556666:role/contractor"]}}}}}},
+            {{"Sid": "Guest", "Effect": "Allow", "Principal": {{"AWS": "{allowed}"}}, "Action": "s3:*",
+            "Resource": ["arn:aws:s3:::acme-tfstate", "arn:aws:s3:::acme-tfstate/*"]}}]}}"#
+        )
+    };
+    let who = |policy: &str, delete: bool| -> Vec<String> {
+        let report = judge(&everybody(policy));
+        let lock = &report.access.locks[0];
+        let holders = if delete { &lock.can_delete } else { &lock.can_overwrite };
+        holders.iter().map(|holder| holder.principal.clone()).filter(|name| name.contains("4444")).collect()
+    };
+    // Let in and exempt: it may delete. The rest of its account is not let in.
+    let contractor = policy("arn:aws:iam::444455556666:role/contractor");
+    assert_eq!(who(&contractor, true), ["arn:aws:iam::444455556666:role/contractor"]);
+    let report = judge(&everybody(&contractor));
+    let broad = of(&report, "lock-delete-exemption-broad");
+    assert!(broad.iter().any(|finding| finding.message.contains("444455556666")), "{broad:#?}");
+    // Its whole account is let in: the exempt role may delete, any other may write and not delete.
+    let root = policy("arn:aws:iam::444455556666:root");
+    assert_eq!(who(&root, true), ["arn:aws:iam::444455556666:role/contractor"]);
+    assert_eq!(
+        who(&root, false),
+        ["any role of account 444455556666", "arn:aws:iam::444455556666:role/contractor"]
+    );
+    // Exempt alone lets nobody of another account in.
+    assert_eq!(who(&policy("arn:aws:iam::111122223333:role/other"), true), [] as [&str; 0]);
+}
