@@ -4,6 +4,7 @@ use super::super::decision::{Decision, PolicyKind, Verdict};
 use super::actor::Actor;
 use super::asker::Headers;
 use super::bench::{Bench, lock_names, names, say};
+use super::docs::Place;
 use super::keys::{Key, Kind};
 use super::output::Part;
 use super::rules;
@@ -27,6 +28,9 @@ struct Steps {
 struct Trial<'k> {
     key: &'k Key,
     steps: &'k Steps,
+    /// What it would get without a boundary and an organization's policies: what its own policies lack is said, whatever
+    /// those forbid as well.
+    own: &'k Steps,
     /// The role works with the state at all.
     uses_state: bool,
 }
@@ -39,14 +43,16 @@ pub(super) fn judge(bench: &mut Bench<'_, '_>) {
         if actor.assumed {
             continue;
         }
-        let (class_of, steps) = steps(world, actor);
+        let (class_of, limited_steps) = steps(world, actor);
+        let free = Actor { scps: Some(Vec::new()), boundary: Place::Absent, ..actor.clone() };
+        let (own_class_of, own_steps) = steps(world, &free);
         let uses = uses_states(world, actor);
-        let keys =
-            world.keys.iter().zip(&class_of).zip(&uses).filter(|((key, _), _)| key.kind != Kind::Unexpected);
+        let keys = world.keys.iter().enumerate().filter(|(_, key)| key.kind != Kind::Unexpected);
         let trials: Vec<Trial<'_>> = keys
-            .filter_map(|((key, class), uses_state)| {
-                let steps = steps.get(usize::from(*class))?;
-                Some(Trial { key, steps, uses_state: *uses_state })
+            .filter_map(|(at, key)| {
+                let steps = limited_steps.get(usize::from(*class_of.get(at)?))?;
+                let own = own_steps.get(usize::from(*own_class_of.get(at)?))?;
+                Some(Trial { key, steps, own, uses_state: *uses.get(at)? })
             })
             .collect();
         lock_rights(bench, actor, &trials);
@@ -103,7 +109,7 @@ fn lock_rights(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>
     let mut seen = false;
     for trial in trials {
         let key = trial.key;
-        if key.kind == Kind::Default && lacks(&trial.steps.create) && trial.uses_state {
+        if key.kind == Kind::Default && lacks(&trial.own.create) && trial.uses_state {
             none.push(key);
         }
         // A workspace's lock counts where the default workspace's works.
@@ -111,15 +117,15 @@ fn lock_rights(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>
         let works = default.is_some_and(|default| may(&default.steps.create));
         if let Kind::Workspace { seen: by_name } = key.kind
             && works
-            && lacks(&trial.steps.create)
+            && lacks(&trial.own.create)
         {
             seen |= by_name;
             workspaces.push(key);
         }
-        if may(&trial.steps.create) && lacks(&trial.steps.delete) {
+        if may(&trial.steps.create) && lacks(&trial.own.delete) {
             stuck.push(key);
         }
-        if may(&trial.steps.create) && lacks(&trial.steps.get) {
+        if may(&trial.steps.create) && lacks(&trial.own.get) {
             unread.push(key);
         }
     }
@@ -163,12 +169,18 @@ fn limited(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>]) {
     let world = bench.world;
     let mut hit: Vec<(&Key, &'static str, PolicyKind, Option<String>)> = Vec::new();
     for trial in trials {
-        for (action, decision) in
-            [("create", &trial.steps.create), ("read", &trial.steps.get), ("delete", &trial.steps.delete)]
-        {
+        let (steps, own) = (trial.steps, trial.own);
+        for (action, decision, own) in [
+            ("create", &steps.create, &own.create),
+            ("read", &steps.get, &own.get),
+            ("delete", &steps.delete, &own.delete),
+        ] {
+            // The role itself would have to be allowed, else the limit takes nothing.
+            if lacks(own) {
+                continue;
+            }
             let kind = match decision.verdict {
-                // The role itself would have to be allowed, else the limit takes nothing.
-                Verdict::ImplicitlyDenied if !lacks(decision) => {
+                Verdict::ImplicitlyDenied => {
                     decision.withheld.iter().copied().find(|kind| LIMITS.contains(kind))
                 }
                 Verdict::ExplicitlyDenied => {

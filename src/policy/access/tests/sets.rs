@@ -139,6 +139,24 @@ fn a_service_control_policy_takes_rights_from_a_runner() {
 }
 
 #[test]
+fn a_limit_does_not_hide_what_the_role_itself_lacks() {
+    let locker = LOCKER.replace("\"s3:DeleteObject\"", "\"s3:GetObject\"");
+    let deny = r#"{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"},
+        {"Effect": "Deny", "Action": "s3:DeleteObject*", "Resource": "*"}]}"#;
+    let found = |own: &str| {
+        let mut input = with(everybody(RECOMMENDED), vec![principal(APPLY, own)]);
+        input.scps = vec![ScpInput {
+            account: Some(ACCOUNT),
+            levels: vec![vec![NamedPolicy { name: "p-1", text: deny }]],
+        }];
+        let report = judge(&input);
+        (of(&report, "runner-cannot-delete-lock").len(), of(&report, "runner-limited-by-boundary").len())
+    };
+    assert_eq!(found(&locker), (1, 0), "its own policies have to change first");
+    assert_eq!(found(LOCKER), (0, 1), "its own policies allow it");
+}
+
+#[test]
 fn roles_for_single_states_make_groups() {
     let own = r#"{"Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::acme-tfstate/b/*"}]}"#;
     let mut input = with(input(), vec![principal("arn:aws:iam::111122223333:role/b", own)]);
