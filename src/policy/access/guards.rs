@@ -84,7 +84,11 @@ fn locked_out(bench: &mut Bench<'_, '_>) {
             statement = statement.or(found);
         }
     }
-    if denied.is_empty() || denied.len() < admins.len() {
+    if denied.len() < admins.len() {
+        return;
+    }
+    if denied.is_empty() {
+        left_to_root(bench);
         return;
     }
     let message = format!(
@@ -92,6 +96,34 @@ fn locked_out(bench: &mut Bench<'_, '_>) {
         names(&denied)
     );
     bench.bucket(say(rules::BUCKET_POLICY_LOCKS_EVERYONE_OUT, message, GUARD).at(statement));
+}
+
+/// Everybody was read, and the policy stops all who could change it: whoever it exempts is not there.
+fn left_to_root(bench: &mut Bench<'_, '_>) {
+    let world = bench.world;
+    if world.account.is_none() || !world.has_read(&world.owner) {
+        return;
+    }
+    let mut stopped = None;
+    for (_, actor) in world.real() {
+        // The root user can always remove the policy.
+        if actor.arn.as_deref().is_some_and(|arn| arn.ends_with(":root")) {
+            continue;
+        }
+        let decision = world.asker(actor).ask("s3:PutBucketPolicy", &world.bucket_arn, Headers::Plain);
+        match decision.verdict {
+            Verdict::Allowed | Verdict::Unknown => return,
+            Verdict::ExplicitlyDenied => {
+                stopped = stopped.or_else(|| world.first_of(actor, &decision, PolicyKind::Resource));
+            }
+            Verdict::ImplicitlyDenied => {}
+        }
+    }
+    let Some(statement) = stopped else { return };
+    let message = "of all users and roles that were read, none may call s3:PutBucketPolicy: the bucket policy denies it to \
+                   everybody but principals that do not exist, so only the account's root user can change it"
+        .to_owned();
+    bench.bucket(say(rules::BUCKET_POLICY_LOCKS_EVERYONE_OUT, message, GUARD).at(Some(statement)));
 }
 
 /// One way of looking at rights.

@@ -322,3 +322,22 @@ fn principals_of_other_accounts_that_the_policy_names_are_in_the_sets() {
     // Exempt alone lets nobody of another account in.
     assert_eq!(who(&policy("arn:aws:iam::111122223333:role/other"), true), [] as [&str; 0]);
 }
+
+#[test]
+fn a_policy_that_exempts_only_who_is_not_there_is_left_to_the_root_user() {
+    let policy = |admin: &str| {
+        format!(
+            r#"{{"Statement": [{{"Sid": "Guard", "Effect": "Deny", "Principal": "*",
+            "Action": ["s3:PutBucketPolicy", "s3:DeleteBucketPolicy"], "Resource": "arn:aws:s3:::acme-tfstate",
+            "Condition": {{"ArnNotLike": {{"aws:PrincipalArn": "{admin}"}}}}}}]}}"#
+        )
+    };
+    let found = |admin: &str| {
+        let text = policy(admin);
+        let mut input = everybody(&text);
+        input.roles.admins = Vec::new();
+        of(&judge(&input), "bucket-policy-locks-everyone-out").len()
+    };
+    assert_eq!(found("arn:aws:iam::111122223333:role/typo-admin"), 1);
+    assert_eq!(found(ADMIN), 0, "the administrator can");
+}
