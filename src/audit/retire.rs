@@ -122,10 +122,9 @@ impl<'a> Scanned<'a> {
     /// variable is, where the table's name was followed into it.
     fn made(self, table: &TableRef) -> impl Iterator<Item = (&'a LockTable, bool)> {
         let carries = move |made: &LockTable| {
-            let here =
+            let mut here =
                 self.mentions.iter().filter(|mention| mention.sure && mention.place.file == made.place.file);
-            here.into_iter()
-                .any(|mention| matches!(&mention.carrier, Carrier::Block(block) if *block == made.address))
+            here.any(|mention| matches!(&mention.carrier, Carrier::Block(block) if *block == made.address))
         };
         self.inventory.lock_tables.iter().filter_map(move |made| match &made.name {
             Some(name) => names(table, name, None).then_some((made, true)),

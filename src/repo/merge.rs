@@ -678,8 +678,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let written = self.inventory.sources.iter().flat_map(|source| &source.settings);
-        let locks =
-            written.filter(|setting| matches!(setting.name.as_str(), "dynamodb_table" | "lock_table"));
+        let locks = written.filter(|setting| setting.is_table());
         let named = locks.filter_map(|setting| setting.value.as_text());
         let backends = self.inventory.roots.iter().flat_map(|root| &root.backends);
         let effective = backends.filter_map(|backend| backend.dynamodb_table.known()).map(String::as_str);

@@ -66,6 +66,13 @@ pub struct Setting {
     pub via: Vec<String>,
 }
 
+impl Setting {
+    /// Whether it names the lock table: `dynamodb_table`, or its old name that Terragrunt still takes.
+    pub fn is_table(&self) -> bool {
+        matches!(self.name.as_str(), "dynamodb_table" | "lock_table")
+    }
+}
+
 /// Arguments whose values are never kept: they are credentials or keys.
 /// Source: the S3 backend's schema in Terraform and OpenTofu, and the `http`-style credentials of wrappers.
 const SECRETS: &[&str] = &[

@@ -14,12 +14,17 @@ const LISTED: usize = 200;
 pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
     let inventory = scanned.inventory;
     let settings = inventory.sources.iter().flat_map(|source| {
-        let of_locks = source.settings.iter().filter(|setting| is_lock_setting(&setting.name));
+        let of_locks = source.settings.iter().filter(|setting| setting.is_table());
         of_locks.map(|setting| (source.place.file.as_str(), setting.at.line))
     });
-    let grants = inventory.grants.iter().filter(|grant| names(table, &grant.resource, None));
+    let grants: Vec<&Place> = inventory
+        .grants
+        .iter()
+        .filter(|grant| names(table, &grant.resource, None))
+        .map(|grant| &grant.place)
+        .collect();
     let listed: BTreeSet<(&str, usize)> =
-        settings.chain(grants.map(|grant| (grant.place.file.as_str(), grant.place.line))).collect();
+        settings.chain(grants.iter().map(|place| (place.file.as_str(), place.line))).collect();
     let makes = |mention: &Mention| match &mention.carrier {
         Carrier::Block(block) => inventory
             .lock_tables
@@ -30,8 +35,7 @@ pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
     // Files in which the name stands because they make the table, or grant rights on it: known as such already.
     let made = inventory.lock_tables.iter().filter(|made| made.name.as_deref() == Some(table.name.as_str()));
     let made = made.map(|made| made.place.file.as_str());
-    let granted = inventory.grants.iter().filter(|grant| names(table, &grant.resource, None));
-    let explained: BTreeSet<&str> = made.chain(granted.map(|grant| grant.place.file.as_str())).collect();
+    let explained: BTreeSet<&str> = made.chain(grants.iter().map(|place| place.file.as_str())).collect();
     // One line for each carrier in a file; what is sure of it is said.
     let mut by_carrier: BTreeMap<(&str, &Carrier), (&Place, usize, bool)> = BTreeMap::new();
     for mention in scanned.mentions {
@@ -101,10 +105,6 @@ fn is_prose(file: &str) -> bool {
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
     ["md", "markdown", "txt", "rst", "adoc", "html"].contains(&ending.to_ascii_lowercase().as_str())
         || ["CHANGELOG", "README", "CODEOWNERS"].contains(&name)
-}
-
-fn is_lock_setting(name: &str) -> bool {
-    matches!(name, "dynamodb_table" | "lock_table")
 }
 
 /// Whether it is kept outside of the repository.

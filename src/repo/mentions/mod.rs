@@ -94,9 +94,7 @@ pub(super) fn beginning(table: &str, inventory: &Inventory) -> BTreeSet<Wanted> 
     }
     for source in &inventory.sources {
         let settings = source.settings.iter();
-        for setting in
-            settings.filter(|setting| matches!(setting.name.as_str(), "dynamodb_table" | "lock_table"))
-        {
+        for setting in settings.filter(|setting| setting.is_table()) {
             match &setting.value {
                 Value::Unknown { expression, .. } => {
                     carriers::in_expression(expression, dir_of(&source.place.file), &mut wanted);
