@@ -17,7 +17,7 @@ use super::buffer::Buffer;
 use super::class::class_of;
 use super::facts::dir_of;
 use super::inventory::Inventory;
-use super::problem::Problem;
+use super::problem::{Problem, ProblemKind};
 use super::scan::{MAX_FILE, ScanOptions, too_large, unreadable};
 use super::setting::Value;
 use super::text::{Place, Text};
@@ -119,6 +119,8 @@ struct Search {
     /// What the next look is for.
     fresh: Vec<Wanted>,
     looks: usize,
+    /// There is more to follow than is followed.
+    cut_off: bool,
     /// Once for each line and carrier, whatever of it was looked for.
     found: BTreeMap<(String, usize, Carrier), Mention>,
 }
@@ -150,9 +152,14 @@ impl Search {
             let line = (mention.place.file.clone(), mention.place.line, mention.carrier.clone());
             self.found.entry(line).or_insert(mention).sure |= sure;
         }
-        next.retain(|wanted| self.known.len() < MAX_WANTED && self.known.insert(wanted.clone()));
+        next.retain(|wanted| {
+            let follow = self.known.len() < MAX_WANTED;
+            self.cut_off |= !follow;
+            follow && self.known.insert(wanted.clone())
+        });
         self.fresh = next.into_iter().collect();
         self.looks += 1;
+        self.cut_off |= self.looks >= LOOKS && !self.fresh.is_empty();
     }
 
     fn mentions(self) -> Vec<Mention> {
@@ -197,6 +204,14 @@ pub fn find(
         let walked = walk::walk(&options, &counts, progress, &visit)?;
         problems = walked.problems;
         search.take(walked.kept.into_iter().flat_map(|(_, hits)| hits).collect());
+    }
+    if search.cut_off {
+        problems.push(Problem {
+            kind: ProblemKind::TooLarge,
+            place: Place { file: ".".to_owned(), line: 1, column: 1 },
+            message: "more carriers of it than are followed".to_owned(),
+            excerpt: None,
+        });
     }
     Ok((search.mentions(), problems))
 }

@@ -148,3 +148,22 @@ fn data_and_binaries_do_not_flood() {
     assert_eq!(plain("acme-locks", &[("a.txt", lines.as_str())]).len(), 10_000);
     assert_eq!(plain("acme-locks", &[("a.bin", "acme-locks\0")]), []);
 }
+
+#[test]
+fn a_chain_that_is_not_followed_to_its_end_is_cut_off() {
+    let looked = |links: usize| {
+        let mut text = String::from("locals {\n  a0 = \"acme-locks\"\n");
+        for link in 1..links {
+            text.push_str(&format!("  a{link} = local.a{}\n", link - 1));
+        }
+        text.push_str("}\n");
+        let mut search = Search::new("acme-locks", &Inventory::default());
+        while let Some(needles) = search.needles() {
+            let hits = carriers::hits("a.tf", Text::new(text.as_bytes()), &needles, search.fresh());
+            search.take(hits);
+        }
+        (search.cut_off, search.mentions().len())
+    };
+    assert_eq!(looked(3), (false, 3));
+    assert_eq!(looked(20), (true, LOOKS));
+}
