@@ -416,3 +416,22 @@ fn text_in_utf_16_is_not_clean() {
         assert_eq!(problem["place"]["file"].as_str(), Some(file));
     }
 }
+
+/// OpenTofu reads `main.tofu` in the place of `main.tf`, also where nothing in it matters here.
+/// Source: OpenTofu's documentation, "Files and Directories": override by `.tofu` extension.
+#[test]
+fn a_tofu_file_without_a_backend_takes_the_place_of_the_one_with_it() {
+    let main = module("    dynamodb_table = \"t\"\n");
+    for hiding in ["# nothing\n", "", "terraform {\n  required_version = \">= 1.8\"\n}\n", "locals {}\n"] {
+        let dir = tree(&[("main.tf", &main), ("main.tofu", hiding)]);
+        let (_, said) = scan(&dir, &[]);
+        let backends = said["roots"][0]["backends"].as_array().unwrap();
+        let engines: Vec<_> = backends.iter().map(|backend| backend["engine"].as_str().unwrap()).collect();
+        assert_eq!(engines, ["terraform"], "{hiding}");
+        let (_, said) = scan(&dir, &["--engine", "opentofu"]);
+        assert_eq!(said["roots"].as_array().unwrap().len(), 0, "{hiding}");
+        let beside = tree(&[("main.tf", &main), ("other.tofu", hiding)]);
+        let (_, said) = scan(&beside, &[]);
+        assert_eq!(said["roots"][0]["backends"][0]["engine"].as_str(), Some("any"), "{hiding}");
+    }
+}

@@ -139,6 +139,11 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     }
     let config = load_config(args.config.as_deref())?;
     start_threads(args.threads)?;
+    // All of it on the threads that do the work: handing each step over to them takes longer than some of the steps.
+    rayon::scope(|_| look(args, &config, terminal))
+}
+
+fn look(args: &Args, config: &Config, terminal: Terminal) -> Result<Outcome, Failure> {
     let options = ScanOptions {
         paths: args.paths.clone(),
         exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
@@ -155,7 +160,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         return Err(Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
             .help("name the directory that holds them: `lockshift scan PATH`"));
     }
-    let findings = rules::check(&inventory, &config, Date::of(SystemTime::now()));
+    let findings = rules::check(&inventory, config, Date::of(SystemTime::now()));
     let history = args.past.look(&options, args.quiet);
     let report = ScanReport { history: history.as_ref(), ..ScanReport::new(&inventory, &findings) };
     output::write_parts(&render(args, &report, terminal)?, args.output.as_deref())?;

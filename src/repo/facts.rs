@@ -66,6 +66,35 @@ pub struct FileFacts {
     pub ignores: Vec<InlineIgnore>,
 }
 
+impl FileFacts {
+    /// Whether the file says nothing.
+    pub fn is_empty(&self) -> bool {
+        // Every field by its name: a new one is asked, too.
+        let Self {
+            module,
+            terragrunt,
+            sources,
+            calls,
+            pins,
+            tables,
+            grants,
+            table_grants,
+            problems,
+            ignores,
+        } = self;
+        module.is_none()
+            && terragrunt.is_none()
+            && sources.is_empty()
+            && calls.is_empty()
+            && pins.is_empty()
+            && tables.is_empty()
+            && grants.is_empty()
+            && table_grants.is_empty()
+            && problems.is_empty()
+            && ignores.is_empty()
+    }
+}
+
 /// Blocks of one Terraform or OpenTofu configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleFacts {

@@ -1,11 +1,12 @@
 //! Facts of all files to the inventory: groups files into directories, finds which backend counts in each, gives
 //! every other source to the root modules that it belongs to, and lists what belongs to none. Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
+use rayon::slice::ParallelSliceMut;
 
 use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
 use super::inventory::{
@@ -40,7 +41,12 @@ pub struct Facts<'a> {
 
 /// Merges everything. `sources` are those of `facts`. `engine` keeps only what that program sees. Which files are to be opened again is another
 /// question: [`source_files`].
-pub fn inventory(facts: &Facts<'_>, sources: Sources, owners: &Owners, engine: Option<Engine>) -> Inventory {
+pub fn inventory(
+    facts: &Facts<'_>,
+    sources: Sources,
+    owners: &Owners,
+    engine: Option<Engine>,
+) -> (Inventory, Remains) {
     let mut builder = Builder::new(facts, engine);
     builder.collect_sources(sources);
     let dirs = builder.winners();
@@ -53,8 +59,14 @@ pub fn inventory(facts: &Facts<'_>, sources: Sources, owners: &Owners, engine: O
     builder.readers();
     builder.unattributed(&dirs);
     builder.table_grants();
-    // Thousands of small texts are given back on another core meanwhile.
-    rayon::join(|| builder.finish(owners), || drop((dirs, choices))).0
+    (builder.finish(owners), Remains { _dirs: dirs, _choices: choices })
+}
+
+/// What merging was done with. Giving back its thousands of small texts takes time that a program which ends soon need
+/// not spend.
+pub struct Remains {
+    _dirs: BTreeMap<String, DirView>,
+    _choices: BTreeMap<String, Vec<Choice>>,
 }
 
 /// Files that hold sources, and root modules' other files that say something: what edits open again.
@@ -184,7 +196,7 @@ struct Builder<'a> {
     /// First source of each file's module backends, by file index.
     first_backend: Vec<usize>,
     /// Sources that a root module, a reader or a note accounts for.
-    accounted: BTreeSet<usize>,
+    accounted: HashSet<usize>,
     /// Why a source belongs to no root module, where attribution said so.
     reasons: BTreeMap<usize, String>,
     /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
@@ -192,6 +204,7 @@ struct Builder<'a> {
     /// Version pins by the directory below which they hold.
     pins: BTreeMap<&'a str, Vec<VersionPin>>,
     reader_sources: Vec<usize>,
+    judge: versions::Judge,
 }
 
 impl<'a> Builder<'a> {
@@ -212,11 +225,12 @@ impl<'a> Builder<'a> {
             engine,
             inventory,
             first_backend: Vec::new(),
-            accounted: BTreeSet::new(),
+            accounted: HashSet::new(),
             reasons: BTreeMap::new(),
             terragrunt_sources: Vec::new(),
             pins,
             reader_sources: Vec::new(),
+            judge: versions::Judge::default(),
         }
     }
 
@@ -236,18 +250,19 @@ impl<'a> Builder<'a> {
         let module_files =
             || self.facts.files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
         // Most directories have no backend: nothing is made for them.
-        let with_backend: HashSet<&str> = module_files()
+        let mut dirs: HashMap<&str, Vec<ModuleFile<'a>>> = module_files()
             .filter(|(_, module)| !module.backends.is_empty())
-            .map(|(id, _)| id.dir())
+            .map(|(id, _)| (id.dir(), Vec::new()))
             .collect();
-        let mut dirs: BTreeMap<&str, Vec<ModuleFile<'a>>> = BTreeMap::new();
         for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
-            if let Some(facts) = file.module.as_ref().filter(|_| with_backend.contains(id.dir())) {
-                let file = ModuleFile { id, facts, first_source: *first_source };
-                dirs.entry(id.dir()).or_default().push(file);
+            if let Some(facts) = &file.module
+                && let Some(files) = dirs.get_mut(id.dir())
+            {
+                files.push(ModuleFile { id, facts, first_source: *first_source });
             }
         }
-        let dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
+        let mut dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
+        dirs.par_sort_unstable_by_key(|(dir, _)| *dir);
         let views: Vec<(String, DirView)> =
             dirs.par_iter().map(|(dir, files)| ((*dir).to_owned(), DirView::of(files))).collect();
         for (_, view) in &views {
@@ -524,19 +539,18 @@ impl<'a> Builder<'a> {
         // Only pins of the directories above can hold here.
         let above =
             std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
-        let near: Vec<VersionPin> = above.filter_map(|dir| self.pins.get(dir)).flatten().cloned().collect();
+        let near = above.filter_map(|dir| self.pins.get(dir)).flatten();
         // A pin of Terragrunt says something only where Terragrunt runs.
-        let pins: Vec<VersionPin> = unit_pins
+        let pins: Vec<&VersionPin> = unit_pins
             .iter()
-            .chain(versions::applicable(path, &near))
+            .chain(versions::applicable(path, near))
             .filter(|pin| kind == RootKind::Terragrunt || pin.tool != Tool::Terragrunt)
-            .cloned()
             .collect();
         RootModule {
             path: path.to_owned(),
             kind,
             backends,
-            versions: versions::judge(required, &pins, engine),
+            versions: self.judge.judge(required, &pins, engine),
             owners: Vec::new(),
             called_by: Vec::new(),
             link_of: None,
@@ -760,7 +774,7 @@ mod tests {
             repo_prefix: Some(""),
             scopes: &BTreeMap::new(),
         };
-        inventory(&facts, Sources::copied(&read), &Owners::default(), None)
+        inventory(&facts, Sources::copied(&read), &Owners::default(), None).0
     }
 
     fn modes(inventory: &Inventory) -> Vec<(&str, LockMode)> {

@@ -83,6 +83,9 @@ impl Owners {
     /// Owners of a root module's directory: those of a Terraform file in it, since patterns like `/envs/` and
     /// `*.tf` speak of what is inside.
     pub fn owners_of_dir(&self, dir: &str) -> Vec<String> {
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
         self.owners_of(&format!("{dir}/main.tf"))
     }
 

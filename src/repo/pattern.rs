@@ -7,40 +7,83 @@ use super::syntax::flags::placeholders;
 /// What each placeholder stands for in one match.
 pub(crate) type Captures = BTreeMap<String, String>;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece<'a> {
+    Text(&'a str),
+    Hole(&'a str),
+}
+
+/// One segment of a path. Most hold no placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
-    Text(String),
-    Hole(String),
+enum Segment<'a> {
+    Text(&'a str),
+    /// Of several pieces, or a placeholder alone.
+    Pieces(Vec<Piece<'a>>),
+}
+
+impl<'a> Segment<'a> {
+    fn new(pieces: &[Piece<'a>]) -> Self {
+        match pieces {
+            [] => Segment::Text(""),
+            [Piece::Text(text)] => Segment::Text(text),
+            pieces => Segment::Pieces(pieces.to_vec()),
+        }
+    }
+
+    fn literal(&self) -> Option<&'a str> {
+        match self {
+            Segment::Text(text) => Some(text),
+            Segment::Pieces(_) => None,
+        }
+    }
+
+    fn is_hole(&self) -> bool {
+        matches!(self, Segment::Pieces(pieces) if matches!(pieces.as_slice(), [Piece::Hole(_)]))
+    }
+
+    /// Whether some of its text tells anything.
+    fn is_solid(&self) -> bool {
+        let tells = |text: &str| text.contains(|c: char| c.is_alphanumeric());
+        match self {
+            Segment::Text(text) => tells(text),
+            Segment::Pieces(pieces) => {
+                pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if tells(text)))
+            }
+        }
+    }
+
+    fn matches(&self, part: &str, captures: &mut Captures) -> Option<()> {
+        match self {
+            Segment::Text(text) => (*text == part).then_some(()),
+            Segment::Pieces(pieces) => match_segment(pieces, part, captures),
+        }
+    }
 }
 
 /// A path as a script writes it: a placeholder stands for a part of one segment; one that is the whole first
 /// segment stands for any directories, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    segments: Vec<Vec<Piece>>,
+pub(crate) struct Pattern<'a> {
+    segments: Vec<Segment<'a>>,
     any_prefix: bool,
 }
 
-impl Pattern {
+impl<'a> Pattern<'a> {
     /// Reads a path below `base` (`.` for the top). `None` when it leads out of the tree.
-    pub(crate) fn below(base: &str, path: &str) -> Option<Self> {
-        let mut segments: Vec<Vec<Piece>> = base
-            .split('/')
-            .filter(|segment| !matches!(*segment, "" | "."))
-            .map(|segment| vec![Piece::Text(segment.to_owned())])
-            .collect();
+    pub(crate) fn below(base: &'a str, path: &'a str) -> Option<Self> {
+        let mut segments: Vec<Segment<'_>> = Vec::with_capacity(8);
+        segments.extend(base.split('/').filter(|part| !matches!(*part, "" | ".")).map(Segment::Text));
         let from = segments.len();
         for segment in split(path) {
-            match segment.as_slice() {
-                [] => {}
-                [Piece::Text(text)] if text == "." => {}
-                [Piece::Text(text)] if text == ".." => {
+            match segment {
+                Segment::Text("" | ".") => {}
+                Segment::Text("..") => {
                     segments.pop()?;
                 }
-                _ => segments.push(segment),
+                segment => segments.push(segment),
             }
         }
-        let leads = matches!(segments.get(from).map(Vec::as_slice), Some([Piece::Hole(_)]));
+        let leads = segments.get(from).is_some_and(Segment::is_hole);
         let any_prefix = leads && segments.len() > from + 1;
         if any_prefix {
             segments.drain(..=from);
@@ -49,14 +92,13 @@ impl Pattern {
     }
 
     /// The same path below any directory.
-    pub(crate) fn anywhere(path: &str) -> Option<Self> {
+    pub(crate) fn anywhere(path: &'a str) -> Option<Self> {
         Self::below(".", path).map(|pattern| Self { any_prefix: true, ..pattern })
     }
 
     /// Whether nothing but placeholders tells where it leads: it would match anything.
     pub(crate) fn is_open(&self) -> bool {
-        let solid = |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains(|c: char| c.is_alphanumeric()));
-        !self.segments.is_empty() && !self.segments.iter().flatten().any(solid)
+        !self.segments.is_empty() && !self.segments.iter().any(Segment::is_solid)
     }
 
     /// Number of segments.
@@ -64,11 +106,16 @@ impl Pattern {
         self.segments.len()
     }
 
-    fn literal(segment: &[Piece]) -> Option<&str> {
-        match segment {
-            [Piece::Text(text)] => Some(text),
-            _ => None,
+    /// The whole path, where it has no placeholder.
+    fn plain(&self) -> Option<String> {
+        let mut path = String::with_capacity(64);
+        for segment in &self.segments {
+            if !path.is_empty() {
+                path.push('/');
+            }
+            path.push_str(segment.literal()?);
         }
+        Some(path)
     }
 
     /// What the placeholders stand for, when `path` matches.
@@ -84,15 +131,14 @@ impl Pattern {
         }
         let mut captures = Captures::new();
         for (segment, part) in self.segments.iter().zip(parts.iter().skip(skip)) {
-            match_segment(segment, part, &mut captures)?;
+            segment.matches(part, &mut captures)?;
         }
         Some(captures)
     }
 }
 
 /// Segments of a path; a slash inside a placeholder does not count.
-fn split(path: &str) -> Vec<Vec<Piece>> {
-    let mut segments = vec![Vec::new()];
+fn split(path: &str) -> Vec<Segment<'_>> {
     let mut at = 0;
     let mut holes = placeholders(path);
     // Shell globs are placeholders, too.
@@ -102,45 +148,43 @@ fn split(path: &str) -> Vec<Vec<Piece>> {
         .filter(|(star, _)| !holes.iter().any(|(start, end)| (*start..*end).contains(star)))
         .collect();
     holes.extend(stars);
+    if holes.is_empty() {
+        return path.split(['/', '\\']).map(Segment::Text).collect();
+    }
     holes.sort_unstable();
+    let mut segments = Vec::new();
+    let mut pieces = Vec::new();
     for (start, end) in holes.into_iter().chain([(path.len(), path.len())]) {
         let text = path.get(at..start).unwrap_or_default();
         for (index, part) in text.split(['/', '\\']).enumerate() {
             if index > 0 {
-                segments.push(Vec::new());
+                segments.push(Segment::new(&pieces));
+                pieces.clear();
             }
-            if !part.is_empty()
-                && let Some(segment) = segments.last_mut()
-            {
-                segment.push(Piece::Text(part.to_owned()));
+            if !part.is_empty() {
+                pieces.push(Piece::Text(part));
             }
         }
-        if let (Some(hole), Some(segment)) =
-            (path.get(start..end).filter(|hole| !hole.is_empty()), segments.last_mut())
-        {
-            let name = hole.trim_matches(|c: char| !c.is_alphanumeric() && c != '*').to_owned();
-            segment.push(Piece::Hole(name));
+        if let Some(hole) = path.get(start..end).filter(|hole| !hole.is_empty()) {
+            pieces.push(Piece::Hole(hole.trim_matches(|c: char| !c.is_alphanumeric() && c != '*')));
         }
         at = end;
     }
+    segments.push(Segment::new(&pieces));
     segments
 }
 
 /// Leftmost match of text pieces, with the last one at the end; linear in the segment.
-fn match_segment(pieces: &[Piece], part: &str, captures: &mut Captures) -> Option<()> {
+fn match_segment(pieces: &[Piece<'_>], part: &str, captures: &mut Captures) -> Option<()> {
     let mut rest = part;
-    let mut hole: Option<&String> = None;
+    let mut hole: Option<&str> = None;
     for (index, piece) in pieces.iter().enumerate() {
-        match piece {
+        match *piece {
             Piece::Text(text) => match hole.take() {
-                None => rest = rest.strip_prefix(text.as_str())?,
+                None => rest = rest.strip_prefix(text)?,
                 Some(name) => {
                     let last = index + 1 == pieces.len();
-                    let at = if last {
-                        rest.strip_suffix(text.as_str())?.len()
-                    } else {
-                        rest.find(text.as_str())?
-                    };
+                    let at = if last { rest.strip_suffix(text)?.len() } else { rest.find(text)? };
                     bind(captures, name, rest.get(..at)?)?;
                     rest = rest.get(at + text.len()..)?;
                 }
@@ -241,27 +285,20 @@ impl<'a> Index<'a> {
     }
 
     /// Every entry that matches, with what the placeholders stand for, in order of path.
-    pub(crate) fn find(&self, pattern: &Pattern) -> Vec<(usize, Captures)> {
+    pub(crate) fn find(&self, pattern: &Pattern<'_>) -> Vec<(usize, Captures)> {
+        let here = |path: &str| self.get(path).map(|index| (index, Captures::new())).into_iter().collect();
         if pattern.segments.is_empty() {
-            return self.get(".").map(|index| (index, Captures::new())).into_iter().collect();
+            return here(".");
         }
         let check = |index: usize| {
             let path = self.paths.get(&index)?;
             Some((index, pattern.matches(path)?))
         };
-        if let Some(name) = pattern.segments.last().and_then(|segment| Pattern::literal(segment)) {
+        if let Some(name) = pattern.segments.last().and_then(Segment::literal) {
             if !pattern.any_prefix
-                && let Some(parts) = pattern
-                    .segments
-                    .iter()
-                    .map(|segment| Pattern::literal(segment))
-                    .collect::<Option<Vec<_>>>()
+                && let Some(path) = pattern.plain()
             {
-                return self
-                    .get(&parts.join("/"))
-                    .map(|index| (index, Captures::new()))
-                    .into_iter()
-                    .collect();
+                return here(&path);
             }
             let all = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
             // A common name (`main`, `backend.hcl`) below a known directory: the directory has fewer entries.
@@ -272,7 +309,7 @@ impl<'a> Index<'a> {
         let prefix: Vec<&str> = if pattern.any_prefix {
             Vec::new()
         } else {
-            pattern.segments.iter().map_while(|s| Pattern::literal(s)).collect()
+            pattern.segments.iter().map_while(Segment::literal).collect()
         };
         self.under(&prefix.join("/")).filter_map(check).collect()
     }

@@ -101,7 +101,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
     for problem in &mut facts.problems {
         problem.show_line(text);
     }
-    (facts != FileFacts::default()).then_some(facts)
+    (!facts.is_empty()).then_some(facts)
 }
 
 fn matters_when_locked(class: FileClass) -> bool {
@@ -185,12 +185,13 @@ fn read_aws(path: &str, text: Text<'_>, facts: &mut FileFacts) {
 /// `lockshift: ignore[rule-id] reason` in a comment of any syntax that has `#`, `//`, `/*` or `;` comments.
 fn inline_ignores(path: &str, text: Text<'_>) -> Vec<InlineIgnore> {
     const MARK: &[u8] = b"lockshift: ignore[";
+    static MARKS: Needles = Needles::new(&[MARK]);
     /// What one line says at most; a longer list is no comment that anyone wrote.
     const MAX_PER_LINE: usize = 32;
     let mut found = Vec::new();
     let mut line = Span::new(0, 0);
     let mut in_this_line = 0;
-    for at in memchr::memmem::find_iter(text.bytes(), MARK) {
+    for at in MARKS.all_of_one(text.bytes()) {
         if at >= line.end {
             line = text.line_span(at);
             in_this_line = 0;

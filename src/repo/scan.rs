@@ -19,7 +19,7 @@ use super::owners::{self, Owners};
 use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::{read_file, wide};
-use super::root_module::{is_module_file, is_override_file};
+use super::root_module::{is_module_file, is_override_file, is_tofu_file};
 use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
@@ -81,12 +81,12 @@ pub struct Collected {
 impl Collected {
     /// Merges what was read, and names the files that edits would open.
     pub fn inventory(&self) -> Inventory {
-        let mut inventory = self.merged(merge::Sources::copied(&self.files));
+        let (mut inventory, _) = self.merged(merge::Sources::copied(&self.files));
         inventory.files = merge::source_files(&self.files, &inventory);
         inventory
     }
 
-    fn merged(&self, sources: merge::Sources) -> Inventory {
+    fn merged(&self, sources: merge::Sources) -> (Inventory, merge::Remains) {
         let facts = merge::Facts {
             files: &self.files,
             dir_links: &self.dir_links,
@@ -135,9 +135,9 @@ impl Collected {
 pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory, ScanError> {
     let mut collected = collect(options, progress)?;
     let sources = merge::Sources::taken(&mut collected.files);
-    let inventory = collected.merged(sources);
+    let (inventory, remains) = collected.merged(sources);
     // The program ends after its one scan: giving back a hundred thousand small allocations would only cost time.
-    std::mem::forget(collected);
+    std::mem::forget((collected, remains));
     Ok(inventory)
 }
 
@@ -277,16 +277,15 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
 
 /// Reads one directory's files.
 fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
-    SPACE.with_borrow_mut(|Space { buffer, constraints }| {
-        let mut waiting: Vec<(&Candidate<'_>, Span)> = Vec::new();
-        for file in files {
+    SPACE.with_borrow_mut(|Space { buffer, constraints, waiting }| {
+        for (number, file) in files.iter().enumerate() {
             match read(file, buffer) {
                 Ok(Read::Nothing) => {}
                 Ok(Read::Facts(facts)) => found.kept.push((file.id(), facts)),
                 Ok(Read::Constraints) => {
                     let start = constraints.len();
                     constraints.extend_from_slice(buffer.bytes());
-                    waiting.push((file, Span::new(start, constraints.len())));
+                    waiting.push((number, Span::new(start, constraints.len())));
                 }
                 Err(problem) => found.problems.push(problem),
             }
@@ -294,12 +293,13 @@ fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
         }
         // Version constraints are read where something runs that they hold for; most directories are modules.
         if found.kept.iter().any(|(_, facts)| runs(facts)) {
-            for (file, bytes) in waiting {
-                let id = file.id();
+            for (number, bytes) in waiting.iter() {
+                let Some(id) = files.get(*number).map(Candidate::id) else { continue };
                 let facts = read_file(&id.path, FileClass::Module, bytes.of(constraints));
                 found.kept.extend(facts.map(|facts| (id, facts)));
             }
         }
+        waiting.clear();
         constraints.clear();
         constraints.shrink_to(KEPT_SPACE);
     });
@@ -318,7 +318,7 @@ fn runs(facts: &FileFacts) -> bool {
 enum Read {
     Nothing,
     Facts(FileFacts),
-    /// No more than which versions it takes, and HCL takes it; its bytes are in the buffer.
+    /// No more than which versions it takes; its bytes are in the buffer.
     Constraints,
 }
 
@@ -332,12 +332,13 @@ fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
     let bytes = buffer.bytes();
     tracing::debug!(file = path(), bytes = bytes.len(), "read");
-    let promise = promise(class, bytes);
+    // For OpenTofu a `.tofu` file stands in the place of the `.tf` file of the same name, whatever it says.
+    let promise = if is_tofu_file(&name) { Promise::Facts } else { promise(class, bytes) };
     if !whole && (class.is_configuration() || promise != Promise::Nothing) {
         return Err(too_large(&path()));
     }
     let read = match promise {
-        Promise::Constraints if hcl::is_sound_without_backend(Text::new(bytes)) => Read::Constraints,
+        Promise::Constraints => Read::Constraints,
         // Nothing is allocated for a file that does not matter: most do not.
         Promise::Nothing if !bytes.starts_with(b"\0") && !is_wide(bytes) => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
@@ -355,6 +356,8 @@ struct Space {
     buffer: Buffer,
     /// Files of one directory that wait for whether something runs there, one after the other.
     constraints: Vec<u8>,
+    /// Which of the directory's files these are, and where each stands.
+    waiting: Vec<(usize, Span)>,
 }
 
 /// More than this is given back after a directory.
@@ -435,7 +438,7 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
             }
         }
     }
-    kept.retain(|(_, facts)| *facts != FileFacts::default());
+    kept.retain(|(_, facts)| !facts.is_empty());
 }
 
 /// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
@@ -459,7 +462,7 @@ fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf
     for (shown, os_path) in found {
         wanted.entry(shown).or_insert(os_path);
     }
-    let flat = kept.iter().filter(|(_, facts)| *facts == FileFacts::default());
+    let flat = kept.iter().filter(|(_, facts)| facts.is_empty());
     let flat: BTreeMap<&str, &FileId> = flat.map(|(id, _)| (id.path.as_str(), id)).collect();
     let calls: Vec<&Call> = kept.iter().flat_map(|(_, facts)| &facts.calls).collect();
     let paths: Vec<&str> = flat.keys().copied().collect();
@@ -477,19 +480,17 @@ fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf
 /// the repository's root (taken as the top of the walk). Shown path and path to open.
 fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String, PathBuf)> {
     let depth = script.path.matches('/').count();
-    let script_dir = script.os_path.parent().map(Path::to_owned).unwrap_or_default();
-    let mut top = script_dir.clone();
-    for _ in 0..depth {
-        top.push("..");
-    }
-    let mut places = Vec::new();
+    let script_dir = script.os_path.parent().unwrap_or(Path::new(""));
+    let top = script_dir.ancestors().take(depth + 1).last().unwrap_or(script_dir);
+    let mut places: Vec<(String, PathBuf)> = Vec::new();
     for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
-        for dir in call_dir.into_iter().chain(["."]) {
-            let (Some(shown_dir), os_dir) = (resolve(shown_base, dir), os_base.join(dir)) else {
-                continue;
-            };
+        for dir in call_dir.filter(|dir| *dir != ".").into_iter().chain(["."]) {
+            let Some(shown_dir) = resolve(shown_base, dir) else { continue };
             let Some(shown) = resolve(&shown_dir, file) else { continue };
-            places.push((shown, os_dir.join(file)));
+            if places.iter().all(|(have, _)| *have != shown) {
+                let os_dir = if dir == "." { os_base.to_owned() } else { os_base.join(dir) };
+                places.push((shown, os_dir.join(file)));
+            }
         }
     }
     places

@@ -26,13 +26,13 @@ pub fn is_well_known(path: &str) -> bool {
 pub fn is_automation(path: &str) -> bool {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
     let dirs = [
-        ".github/",
-        ".gitlab/",
-        ".circleci/",
-        ".buildkite/",
-        ".azure-pipelines/",
-        ".semaphore/",
-        ".woodpecker/",
+        "/.github/",
+        "/.gitlab/",
+        "/.circleci/",
+        "/.buildkite/",
+        "/.azure-pipelines/",
+        "/.semaphore/",
+        "/.woodpecker/",
     ];
     let names = [
         ".gitlab-ci",
@@ -49,7 +49,9 @@ pub fn is_automation(path: &str) -> bool {
         "buildkite",
         "pipeline",
     ];
-    dirs.iter().any(|dir| path.starts_with(dir) || path.contains(&format!("/{dir}")))
+    let in_dir = |dir: &&str| path.contains(dir) || dir.get(1..).is_some_and(|top| path.starts_with(top));
+    // Every one of these directories is hidden; most paths have none that is.
+    ((path.starts_with('.') || path.contains("/.")) && dirs.iter().any(in_dir))
         || names.iter().any(|start| name.starts_with(start))
         || name.ends_with(".gitlab-ci.yml")
         || name == "action.yml"

@@ -8,28 +8,40 @@ use globset::{GlobBuilder, escape};
 /// `path` with `.` and `..` worked off, as Go's `filepath.Clean` does it: `.` when nothing is left, a leading `..`
 /// stays in a relative path and goes from an absolute one.
 pub fn clean(path: &str) -> String {
-    let absolute = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if absolute => {}
-            part => parts.push(part),
-        }
-    }
-    match (absolute, parts.is_empty()) {
-        (true, _) => format!("/{}", parts.join("/")),
-        (false, true) => ".".to_owned(),
-        (false, false) => parts.join("/"),
-    }
+    joined(path.starts_with('/'), path.split('/'), path.len())
 }
 
 /// `base/path` as a shown path. `None` for an absolute path: it is not in the tree.
 pub fn resolve(base: &str, path: &str) -> Option<String> {
-    (!path.starts_with('/')).then(|| clean(&format!("{base}/{path}")))
+    let parts = || base.split('/').chain(path.split('/'));
+    (!path.starts_with('/'))
+        .then(|| joined(base.starts_with('/') || base.is_empty(), parts(), base.len() + 1 + path.len()))
+}
+
+/// The parts of a path with `.` and `..` worked off; `room` is how long it is at most.
+fn joined<'a>(absolute: bool, parts: impl Iterator<Item = &'a str>, room: usize) -> String {
+    let mut path = String::with_capacity(room.max(1));
+    // What stands before the first part: nothing of it ever goes.
+    let root = if absolute { "/" } else { "" };
+    path.push_str(root);
+    for part in parts {
+        let last = path.rfind('/').map_or(0, |slash| slash + 1);
+        let is_deep = path.len() > root.len();
+        match part {
+            "" | "." => {}
+            ".." if is_deep && path.get(last..) != Some("..") => {
+                path.truncate(root.len().max(last.saturating_sub(1)))
+            }
+            ".." if absolute => {}
+            part => {
+                if is_deep {
+                    path.push('/');
+                }
+                path.push_str(part);
+            }
+        }
+    }
+    if path.is_empty() { ".".to_owned() } else { path }
 }
 
 /// A directory that paths are told from, and where the user stands.
@@ -47,21 +59,24 @@ impl Home {
 
     /// What a shown path is called from here (`.` for the directory itself); none when it lies outside.
     pub fn path(&self, shown: &str) -> Option<String> {
-        let (root, start) = match &self.at {
-            Some((root, cwd)) => (root.as_slice(), cwd.clone()),
-            None => (&[][..], Vec::new()),
-        };
-        let mut parts = if shown.starts_with('/') { Vec::new() } else { start };
+        let (root, cwd) = self.at.as_ref().map_or((&[][..], &[][..]), |(root, cwd)| (root, cwd));
+        let mut parts: Vec<&str> = Vec::with_capacity(cwd.len() + 8);
+        if !shown.starts_with('/') {
+            parts.extend(cwd.iter().map(String::as_str));
+        }
         for part in shown.split('/') {
             match part {
                 "" | "." => {}
                 ".." => {
                     parts.pop();
                 }
-                part => parts.push(part.to_owned()),
+                part => parts.push(part),
             }
         }
-        let below = parts.strip_prefix(root)?;
+        let (above, below) = parts.split_at_checked(root.len())?;
+        if above != root {
+            return None;
+        }
         Some(if below.is_empty() { ".".to_owned() } else { below.join("/") })
     }
 
@@ -144,6 +159,36 @@ fn matches(part: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The same, part by part.
+    fn plainly_cleaned(path: &str) -> String {
+        let absolute = path.starts_with('/');
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." if parts.last().is_some_and(|last| *last != "..") => {
+                    parts.pop();
+                }
+                ".." if absolute => {}
+                part => parts.push(part),
+            }
+        }
+        match (absolute, parts.is_empty()) {
+            (true, _) => format!("/{}", parts.join("/")),
+            (false, true) => ".".to_owned(),
+            (false, false) => parts.join("/"),
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_path_is_cleaned_as_part_by_part(path in "[a./é]{0,24}", base in "[a./]{0,12}") {
+            proptest::prop_assert_eq!(clean(&path), plainly_cleaned(&path));
+            let whole = (!path.starts_with('/')).then(|| plainly_cleaned(&format!("{base}/{path}")));
+            proptest::prop_assert_eq!(resolve(&base, &path), whole);
+        }
+    }
 
     #[test]
     fn resolve_works_out_dots() {

@@ -82,6 +82,9 @@ pub struct Walked<T> {
     pub files: u64,
 }
 
+/// Files that a large repository keeps. Room that is not used takes no memory, and growing would copy all of it.
+const ROOM: usize = 16 * 1024;
+
 /// Told now and then how far a long walk is.
 pub trait Progress: Sync {
     /// `seen` files so far.
@@ -297,7 +300,7 @@ pub fn walk<T: Send>(
             .collect(),
         progress,
         files: AtomicU64::new(0),
-        found: Mutex::new(Found::default()),
+        found: Mutex::new(Found { kept: Vec::with_capacity(ROOM), problems: Vec::new() }),
         dir_links: Mutex::new(Vec::new()),
     };
     let own = options.threads.map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build());

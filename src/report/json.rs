@@ -18,6 +18,9 @@ use crate::repo::inventory::{Inventory, Summary};
 /// Entries of a list that one thread writes at a time.
 const PART: usize = 64;
 
+/// Bytes that most entries stay below: a text that grows is copied, room that is not used is given back untouched.
+const ENTRY: usize = 2048;
+
 /// What `lockshift scan --format json` prints.
 #[derive(Serialize, JsonSchema)]
 #[schemars(title = "lockshift scan", rename = "Scan")]
@@ -133,7 +136,7 @@ fn parts<T: Serialize + Sync>(list: &[T]) -> Vec<Part<'_>> {
 }
 
 fn entries_of<T: Serialize>(entries: &[T]) -> serde_json::Result<String> {
-    Ok(inside(safe_text(&[entries])?, "[\n  [\n", "\n  ]\n]"))
+    Ok(inside(safe_text_with_room(&[entries], entries.len() * ENTRY)?, "[\n  [\n", "\n  ]\n]"))
 }
 
 /// The text between what it begins and ends with.
@@ -146,7 +149,13 @@ fn inside(mut text: String, begin: &str, end: &str) -> String {
 }
 
 fn safe_text(value: &impl Serialize) -> serde_json::Result<String> {
-    let json = serde_json::to_string_pretty(value)?;
+    safe_text_with_room(value, 0)
+}
+
+fn safe_text_with_room(value: &impl Serialize, room: usize) -> serde_json::Result<String> {
+    let mut json = Vec::with_capacity(room);
+    serde_json::to_writer_pretty(&mut json, value)?;
+    let json = String::from_utf8(json).map_err(serde::ser::Error::custom)?;
     Ok(match safe_json(&json) {
         Cow::Borrowed(_) => json,
         Cow::Owned(safe) => safe,

@@ -67,7 +67,7 @@ pub static GIT_IGNORED_SOURCE: Rule = Rule {
 
 fn mixed_backend_config(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for root in &inventory.roots {
+    for root in inventory.roots.iter().filter(|root| root.backends.len() > 1) {
         // What differs between the engines only is ENGINES_DIFFER's.
         let choices: BTreeSet<&[String]> =
             root.backends.iter().map(|b| b.backend_config.as_slice()).collect();

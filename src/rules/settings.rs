@@ -50,16 +50,18 @@ const TABLE_ONLY: &[&str] = &["endpoints.dynamodb", "dynamodb_table_tags", "enab
 
 fn deprecated_setting(inventory: &Inventory) -> Vec<Finding> {
     // A source shared by many root modules is named once; it is dead only where no user of it has a table.
-    let mut used_with_table: BTreeMap<usize, bool> = BTreeMap::new();
+    let mut used_with_table: Vec<Option<bool>> = vec![None; inventory.sources.len()];
     for (_, backend) in backends(inventory) {
         let with_table = backend.dynamodb_table != Knowable::Absent || backend.mode == LockMode::Unknown;
         for at in backend.sources.iter().filter(|at| !at.shadowed) {
-            *used_with_table.entry(at.source).or_default() |= with_table;
+            if let Some(used) = used_with_table.get_mut(at.source) {
+                *used = Some(with_table || *used == Some(true));
+            }
         }
     }
     let mut findings = Vec::new();
-    for (index, with_table) in used_with_table {
-        let Some(source) = inventory.sources.get(index) else { continue };
+    for (source, used) in inventory.sources.iter().zip(used_with_table) {
+        let Some(with_table) = used else { continue };
         let mut say = |name: &str, what: &str, help: &str| {
             let Some(setting) = source.setting(name) else { return };
             findings.push(Finding {

@@ -1,6 +1,6 @@
 //! Rules about one state that several backends use. Locks only work among those who take the same one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::parts::{LOCKS, backends, called, place};
 use super::{Check, Rule};
@@ -29,16 +29,27 @@ pub static SHARED_STATE: Rule = Rule {
 type State<'a> = (Option<&'a String>, &'a String, &'a String);
 type Members<'a> = Vec<(&'a RootModule, &'a EffectiveBackend)>;
 
-/// Backends that write, by state. Called modules do not (their backend is ignored), and a linked directory is the
-/// same root module once more.
-fn by_state(inventory: &Inventory) -> BTreeMap<State<'_>, Members<'_>> {
+/// Backends that write, each with its state. Called modules do not (their backend is ignored), and a linked directory is
+/// the same root module once more.
+fn writers(inventory: &Inventory) -> impl Iterator<Item = (State<'_>, (&RootModule, &EffectiveBackend))> {
+    let writes =
+        |(root, _): &(&RootModule, &EffectiveBackend)| root.called_by.is_empty() && root.link_of.is_none();
+    backends(inventory).filter(writes).filter_map(|(root, backend)| {
+        let (bucket, key) = (backend.bucket.known()?, backend.key.known()?);
+        Some(((backend.endpoint.known(), bucket, key), (root, backend)))
+    })
+}
+
+/// The states that several backends write, with those. Nearly every state has one writer: of these nothing is made.
+fn shared(inventory: &Inventory) -> BTreeMap<State<'_>, Members<'_>> {
+    let mut counts: HashMap<State<'_>, usize> = HashMap::with_capacity(inventory.roots.len());
+    for (state, _) in writers(inventory) {
+        *counts.entry(state).or_default() += 1;
+    }
     let mut states: BTreeMap<State<'_>, Members<'_>> = BTreeMap::new();
-    for (root, backend) in backends(inventory) {
-        if !root.called_by.is_empty() || root.link_of.is_some() {
-            continue;
-        }
-        if let (Some(bucket), Some(key)) = (backend.bucket.known(), backend.key.known()) {
-            states.entry((backend.endpoint.known(), bucket, key)).or_default().push((root, backend));
+    if counts.values().any(|count| *count > 1) {
+        for (state, writer) in writers(inventory).filter(|(state, _)| counts.get(state) > Some(&1)) {
+            states.entry(state).or_default().push(writer);
         }
     }
     states
@@ -61,7 +72,7 @@ fn locks(backend: &EffectiveBackend) -> BTreeSet<&str> {
 
 fn split_locking(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for ((_, bucket, key), members) in by_state(inventory) {
+    for ((_, bucket, key), members) in shared(inventory) {
         // Two root modules as examples for each set of locks: one of them is another one than whoever is compared,
         // and ten thousand members still make a handful.
         let mut examples: Vec<(BTreeSet<&str>, &RootModule, &EffectiveBackend)> = Vec::new();
@@ -114,7 +125,7 @@ fn described(backend: &EffectiveBackend) -> String {
 
 fn shared_state(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for ((_, bucket, key), members) in by_state(inventory) {
+    for ((_, bucket, key), members) in shared(inventory) {
         let paths: BTreeSet<&str> = members.iter().map(|(root, _)| root.path.as_str()).collect();
         // Whoever sets a prefix works in workspaces: only those with the same one meet there.
         let mut by_prefix: BTreeMap<&String, BTreeSet<&str>> = BTreeMap::new();

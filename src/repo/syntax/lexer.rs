@@ -185,7 +185,16 @@ impl Marks {
 
     /// How many bytes come before the first of them.
     fn before(&self, bytes: &[u8]) -> usize {
-        bytes.iter().position(|byte| self.has(*byte)).unwrap_or(bytes.len())
+        let mut before = 0;
+        // Several bytes at a time: a branch for each would take longer than looking them all up.
+        for eight in bytes.chunks_exact(8) {
+            if eight.iter().fold(false, |any, byte| any | self.has(*byte)) {
+                break;
+            }
+            before += 8;
+        }
+        let rest = bytes.get(before..).unwrap_or_default();
+        before + rest.iter().position(|byte| self.has(*byte)).unwrap_or(rest.len())
     }
 }
 

@@ -20,9 +20,10 @@
 pub mod constraint;
 mod known;
 
-use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use constraint::{Ranges, Release, parse_constraint};
+use constraint::{Constraint, Ranges, Release, parse_constraint};
 use known::{Pin, of_pin, of_set, read_pin};
 
 use super::facts::{Tool, VersionPin};
@@ -33,8 +34,8 @@ use super::text::Place;
 pub use known::{first_able, verdict};
 
 /// Pins that hold for a root module, nearest first (then by file and position).
-pub fn applicable<'a>(root: &str, pins: &'a [VersionPin]) -> Vec<&'a VersionPin> {
-    let mut found: Vec<_> = pins.iter().filter(|pin| covers(&pin.scope, root)).collect();
+pub fn applicable<'a>(root: &str, pins: impl IntoIterator<Item = &'a VersionPin>) -> Vec<&'a VersionPin> {
+    let mut found: Vec<_> = pins.into_iter().filter(|pin| covers(&pin.scope, root)).collect();
     found.sort_by(|a, b| depth(&b.scope).cmp(&depth(&a.scope)).then_with(|| a.place.cmp(&b.place)));
     found
 }
@@ -49,27 +50,130 @@ fn depth(scope: &str) -> usize {
     if scope == "." { 0 } else { scope.split('/').count() }
 }
 
-/// Judges one root module by its effective `required_version`s and the pins that hold for it (see
-/// [`applicable`]), nearest first.
-pub fn judge<P: Borrow<VersionPin>>(required: &[(Place, Setting)], pins: &[P], engine: Engine) -> Versions {
-    let pins: Vec<&VersionPin> = pins.iter().map(Borrow::borrow).collect();
-    let mut evidence = Vec::with_capacity(required.len() + pins.len());
-    let mut parts = Vec::new();
-    for tool in engines(engine, &pins) {
-        let requirement = requirement(tool, required, &pins);
-        parts.push(judge_tool(tool, &requirement, &pins));
-        if evidence.is_empty() {
-            evidence.extend(required.iter().map(|(place, setting)| required_evidence(tool, place, setting)));
+/// A verdict, and why.
+type Judged = (VersionVerdict, String);
+
+/// Judges root modules, one after the other or at once. Thousands of them name the same few constraints: each is read
+/// and judged once.
+#[derive(Default)]
+pub struct Judge {
+    constraints: RwLock<BTreeMap<Tool, HashMap<String, Arc<Alone>>>>,
+}
+
+/// What a constraint says for one program, taken alone.
+struct Alone {
+    read: Result<Constraint, String>,
+    judged: Judged,
+}
+
+impl Judge {
+    /// Judges one root module by its effective `required_version`s and the pins that hold for it (see
+    /// [`applicable`]), nearest first.
+    pub fn judge(&self, required: &[(Place, Setting)], pins: &[&VersionPin], engine: Engine) -> Versions {
+        let mut evidence = Vec::with_capacity(required.len() + pins.len());
+        let mut parts = Vec::new();
+        for tool in engines(engine, pins) {
+            let requirement = self.requirement(tool, required, pins);
+            parts.push(judge_tool(tool, &requirement, pins));
+            if evidence.is_empty() {
+                let judged =
+                    |(place, setting): &(Place, Setting)| self.required_evidence(tool, place, setting);
+                evidence.extend(required.iter().map(judged));
+            }
+        }
+        if pins.iter().any(|pin| pin.tool == Tool::Terragrunt) {
+            let terragrunt = self.requirement(Tool::Terragrunt, &[], pins);
+            parts.push(judge_tool(Tool::Terragrunt, &terragrunt, pins));
+        }
+        evidence.extend(pins.iter().map(|pin| pin_evidence(pin)));
+        let worst = parts.into_iter().max_by_key(|(verdict, _)| severity(*verdict));
+        let (verdict, reason) = worst.unwrap_or((VersionVerdict::Unknown, NO_EVIDENCE.to_owned()));
+        Versions { verdict, reason, evidence }
+    }
+
+    fn alone(&self, tool: Tool, text: &str) -> Arc<Alone> {
+        let known = self.constraints.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&tool).and_then(|texts| texts.get(text)) {
+            return Arc::clone(found);
+        }
+        drop(known);
+        let read = parse_constraint(text);
+        let judged = match &read {
+            Ok(constraint) => of_set(tool, &constraint.admitted, &format!("`{}`", text.trim())),
+            Err(why) => (VersionVerdict::Unknown, why.clone()),
+        };
+        let alone = Arc::new(Alone { read, judged });
+        let mut known = self.constraints.write().unwrap_or_else(PoisonError::into_inner);
+        known.entry(tool).or_default().insert(text.to_owned(), Arc::clone(&alone));
+        alone
+    }
+
+    fn requirement(&self, tool: Tool, required: &[(Place, Setting)], pins: &[&VersionPin]) -> Requirement {
+        let mut texts: Vec<(&Place, &str, bool)> = Vec::new();
+        for (place, setting) in required {
+            match &setting.value {
+                Value::Text(text) | Value::Number(text) => texts.push((place, text, true)),
+                Value::Null => {}
+                _ => {
+                    return Requirement::Broken(format!(
+                        "`required_version` at {place} is an expression, which {} refuses",
+                        known::name(tool)
+                    ));
+                }
+            }
+        }
+        for pin in pins.iter().filter(|pin| pin.tool == tool && is_constraint(pin)) {
+            texts.push((&pin.place, &pin.text, false));
+        }
+        let mut whole: Option<(Ranges, Release, Vec<&str>)> = None;
+        for (place, text, from_module) in &texts {
+            let alone = self.alone(tool, text);
+            let constraint = match &alone.read {
+                Ok(constraint) => constraint,
+                Err(why) => {
+                    return Requirement::Broken(format!("the constraint at {place} can't be read: {why}"));
+                }
+            };
+            if let Some(pre) = constraint.pre_release.as_ref().filter(|_| *from_module) {
+                return Requirement::Broken(format!(
+                    "`required_version` at {place} names the pre-release {pre}, which {} refuses there",
+                    known::name(tool)
+                ));
+            }
+            if texts.len() == 1 {
+                let Constraint { admitted, first_named, .. } = constraint;
+                let judged = alone.judged.clone();
+                return Requirement::Admits { set: admitted.clone(), first_named: *first_named, judged };
+            }
+            let (set, first, mut shown) =
+                whole.unwrap_or_else(|| (Ranges::all(), constraint.first_named, Vec::new()));
+            shown.push(text.trim());
+            whole = Some((set.and(&constraint.admitted), first, shown));
+        }
+        match whole {
+            None => Requirement::Absent,
+            Some((set, first_named, shown)) => {
+                let judged = of_set(tool, &set, &format!("`{}`", shown.join(", ")));
+                Requirement::Admits { set, first_named, judged }
+            }
         }
     }
-    let terragrunt = requirement(Tool::Terragrunt, &[], &pins);
-    if pins.iter().any(|pin| pin.tool == Tool::Terragrunt) {
-        parts.push(judge_tool(Tool::Terragrunt, &terragrunt, &pins));
+
+    fn required_evidence(&self, tool: Tool, place: &Place, setting: &Setting) -> VersionEvidence {
+        let text = match &setting.value {
+            Value::Text(text) | Value::Number(text) => text.clone(),
+            Value::Null => "null".to_owned(),
+            Value::Unknown { expression, .. } => expression.clone(),
+            Value::Bool(_) | Value::Secret | Value::Object => String::new(),
+        };
+        // Read as the program reads it: a bare `1.11` means exactly 1.11.0 here.
+        let alone = self.alone(tool, &text);
+        let verdict = match &alone.read {
+            Ok(constraint) if constraint.pre_release.is_none() => alone.judged.0,
+            _ => VersionVerdict::Unknown,
+        };
+        VersionEvidence { tool, text, origin: "required_version".to_owned(), place: place.clone(), verdict }
     }
-    evidence.extend(pins.iter().map(|pin| pin_evidence(pin)));
-    let worst = parts.into_iter().max_by_key(|(verdict, _)| severity(*verdict));
-    let (verdict, reason) = worst.unwrap_or((VersionVerdict::Unknown, NO_EVIDENCE.to_owned()));
-    Versions { verdict, reason, evidence }
 }
 
 const NO_EVIDENCE: &str = "nothing in the repository says which version runs";
@@ -103,55 +207,10 @@ fn severity(verdict: VersionVerdict) -> u8 {
 enum Requirement {
     /// Nothing.
     Absent,
-    /// These releases alone; the first version named, and the text for reasons.
-    Admits { set: Ranges, first_named: Release, text: String },
+    /// These releases alone; the first version named, and what they come to.
+    Admits { set: Ranges, first_named: Release, judged: Judged },
     /// It can't be read, or the program refuses it.
     Broken(String),
-}
-
-fn requirement(tool: Tool, required: &[(Place, Setting)], pins: &[&VersionPin]) -> Requirement {
-    let mut texts = Vec::new();
-    for (place, setting) in required {
-        match &setting.value {
-            Value::Text(text) => texts.push((place, text.clone(), true)),
-            Value::Number(text) => texts.push((place, text.clone(), true)),
-            Value::Null => {}
-            _ => {
-                return Requirement::Broken(format!(
-                    "`required_version` at {place} is an expression, which {} refuses",
-                    known::name(tool)
-                ));
-            }
-        }
-    }
-    for pin in pins.iter().filter(|pin| pin.tool == tool && is_constraint(pin)) {
-        texts.push((&pin.place, pin.text.clone(), false));
-    }
-    let mut whole: Option<(Ranges, Release, Vec<String>)> = None;
-    for (place, text, from_module) in texts {
-        let constraint = match parse_constraint(&text) {
-            Ok(constraint) => constraint,
-            Err(why) => {
-                return Requirement::Broken(format!("the constraint at {place} can't be read: {why}"));
-            }
-        };
-        if let Some(pre) = constraint.pre_release.filter(|_| from_module) {
-            return Requirement::Broken(format!(
-                "`required_version` at {place} names the pre-release {pre}, which {} refuses there",
-                known::name(tool)
-            ));
-        }
-        let (set, first, mut shown) =
-            whole.unwrap_or_else(|| (Ranges::all(), constraint.first_named, Vec::new()));
-        shown.push(text.trim().to_owned());
-        whole = Some((set.and(&constraint.admitted), first, shown));
-    }
-    match whole {
-        None => Requirement::Absent,
-        Some((set, first_named, shown)) => {
-            Requirement::Admits { set, first_named, text: format!("`{}`", shown.join(", ")) }
-        }
-    }
 }
 
 /// Pins that the program checks (`terraform_version_constraint`) rather than chooses a version by.
@@ -163,12 +222,11 @@ fn judge_tool(tool: Tool, requirement: &Requirement, pins: &[&VersionPin]) -> (V
     let (allowed, first_named, wide) = match requirement {
         Requirement::Broken(why) => return (VersionVerdict::Unknown, why.clone()),
         Requirement::Absent => (Ranges::all(), None, None),
-        Requirement::Admits { set, first_named, text } => {
-            let judged = of_set(tool, set, text);
-            if judged.0 != VersionVerdict::AdmitsOlder {
-                return judged;
-            }
-            (set.clone(), Some(*first_named), Some(judged))
+        Requirement::Admits { judged, .. } if judged.0 != VersionVerdict::AdmitsOlder => {
+            return judged.clone();
+        }
+        Requirement::Admits { set, first_named, judged } => {
+            (set.clone(), Some(*first_named), Some(judged.clone()))
         }
     };
     let mut judged = Vec::new();
@@ -226,21 +284,6 @@ fn counted<'a>(tool: Tool, pins: &[&'a VersionPin]) -> Vec<&'a VersionPin> {
     let nearest =
         |origin: &str| of_tool.iter().filter(|pin| pin.origin == origin).map(|pin| depth(&pin.scope)).max();
     of_tool.iter().copied().filter(|pin| Some(depth(&pin.scope)) == nearest(pin.origin)).collect()
-}
-
-fn required_evidence(tool: Tool, place: &Place, setting: &Setting) -> VersionEvidence {
-    let text = match &setting.value {
-        Value::Text(text) | Value::Number(text) => text.clone(),
-        Value::Null => "null".to_owned(),
-        Value::Unknown { expression, .. } => expression.clone(),
-        Value::Bool(_) | Value::Secret | Value::Object => String::new(),
-    };
-    // Read as the program reads it: a bare `1.11` means exactly 1.11.0 here.
-    let verdict = match parse_constraint(&text) {
-        Ok(constraint) if constraint.pre_release.is_none() => of_set(tool, &constraint.admitted, "").0,
-        _ => VersionVerdict::Unknown,
-    };
-    VersionEvidence { tool, text, origin: "required_version".to_owned(), place: place.clone(), verdict }
 }
 
 fn pin_evidence(pin: &VersionPin) -> VersionEvidence {

@@ -4,6 +4,15 @@ use super::*;
 use crate::repo::text::{Position, Span};
 use VersionVerdict::{AdmitsOlder, Can, Cannot, Unknown};
 
+fn judge<P: std::borrow::Borrow<VersionPin>>(
+    required: &[(Place, Setting)],
+    pins: &[P],
+    engine: Engine,
+) -> Versions {
+    let pins: Vec<&VersionPin> = pins.iter().map(std::borrow::Borrow::borrow).collect();
+    Judge::default().judge(required, &pins, engine)
+}
+
 fn place(file: &str) -> Place {
     Place::new(file, Position { line: 1, column: 1 })
 }

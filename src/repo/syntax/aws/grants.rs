@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::node::{self, Node};
 use crate::repo::facts::GrantKind;
+use crate::repo::needles::Needles;
 use crate::repo::syntax::lexer::{self, Block};
 use crate::repo::text::Span;
 
@@ -11,7 +12,10 @@ use crate::repo::text::Span;
 const MAX_NESTING: usize = 8;
 
 /// Without one of these a block holds no document.
-const MARKS: [&[u8]; 2] = [b"Statement", b"aws_iam_policy_document"];
+static MARKS: Needles = Needles::new(&[b"Statement", b"aws_iam_policy_document"]);
+
+/// What names a statement's actions in native syntax (`actions`, `Action`): without it nothing is granted.
+static ACTIONS: Needles = Needles::new(&[b"ction"]);
 
 /// One statement that allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +42,7 @@ pub(super) struct Found {
 pub(super) fn hcl(bytes: &[u8]) -> Vec<Document> {
     let mut documents = Vec::new();
     // A state's key ends like the objects that are looked for: most files that come here are backends.
-    if !holds_document(bytes) {
+    if !holds_document(bytes) || !ACTIONS.any_in(bytes) {
         return documents;
     }
     let mut open = vec![(Span::new(0, bytes.len()), 0_usize)];
@@ -62,7 +66,7 @@ pub(super) fn hcl(bytes: &[u8]) -> Vec<Document> {
 }
 
 fn holds_document(body: &[u8]) -> bool {
-    MARKS.iter().any(|mark| memchr::memmem::find(body, mark).is_some())
+    MARKS.any_in(body)
 }
 
 /// `statement` blocks, also those that a `dynamic` block makes.

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use super::positions::Positions;
 use crate::repo::facts::{Grant, LockTable};
+use crate::repo::needles::Needles;
 use crate::repo::text::{Span, Text};
 
 /// How a file is written, by its name.
@@ -39,10 +40,24 @@ fn written(file: &str) -> Option<Written> {
     }
 }
 
-/// A cheap look at the bytes: without one of these words a file holds nothing for this room.
-fn mentions(bytes: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|word| memchr::memmem::find(bytes, word.as_bytes()).is_some())
-}
+/// What makes a module a state's bootstrap, of which [`tables::MODULES`] knows which table it makes.
+static MODULES: Needles = Needles::new(&[
+    b"cloudposse/tfstate-backend/aws",
+    b"terraform-aws-tfstate-backend",
+    b"nozaq/remote-state-s3-backend/aws",
+    b"terraform-aws-remote-state-s3-backend",
+    b"trussworks/bootstrap/aws",
+    b"terraform-aws-bootstrap",
+]);
+
+/// The hash key of a table that holds locks.
+static KEY: Needles = Needles::new(&[b"LockID"]);
+
+/// The keyword of a module call.
+static CALL: Needles = Needles::new(&[b"module"]);
+
+/// Without one of these no statement is on a table or a state.
+static STATEMENTS: Needles = Needles::new(&[b"dynamodb:", b"DynamoDB:", b".tfstate"]);
 
 /// Lock tables that a file declares: `aws_dynamodb_table` with the hash key `LockID` (native and JSON syntax),
 /// `module` calls that make one, `AWS::DynamoDB::Table` in CloudFormation. In order of position.
@@ -51,10 +66,10 @@ pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
     let bytes = text.bytes();
     let by_module = || {
         // The keyword can't be spelled otherwise in native syntax.
-        let calls = written != Written::Hcl || mentions(bytes, &["module"]);
-        calls && tables::MODULES.iter().any(|module| mentions(bytes, module.marks))
+        let calls = written != Written::Hcl || CALL.any_in(bytes);
+        calls && MODULES.any_in(bytes)
     };
-    if !(mentions(bytes, &["LockID"]) || (written != Written::Yaml && by_module())) {
+    if !(KEY.any_in(bytes) || (written != Written::Yaml && by_module())) {
         return Vec::new();
     }
     let mut found = match written {
@@ -88,7 +103,7 @@ pub fn read_tables(file: &str, text: Text<'_>) -> Vec<LockTable> {
 pub fn read_grants(file: &str, text: Text<'_>) -> (Vec<Grant>, Vec<Grant>) {
     let Some(written) = written(file) else { return Default::default() };
     let bytes = text.bytes();
-    if !mentions(bytes, &["dynamodb:", "DynamoDB:", ".tfstate"]) {
+    if !STATEMENTS.any_in(bytes) {
         return Default::default();
     }
     let documents = match written {

@@ -35,6 +35,14 @@ fn grants(
 }
 
 #[test]
+fn every_module_that_is_known_is_looked_for() {
+    for mark in tables::MODULES.iter().flat_map(|module| module.marks) {
+        let source = format!("module \"x\" {{ source = \"{mark}\" }}");
+        assert_eq!(MODULES.first_in(source.as_bytes()), Some(mark.as_bytes()), "{mark}");
+    }
+}
+
+#[test]
 fn tables_by_their_hash_key() {
     let hcl = r#"
 variable "table" {
