@@ -19,6 +19,8 @@ enum Piece {
 pub(crate) struct Pattern {
     segments: Vec<Vec<Piece>>,
     any_prefix: bool,
+    /// Whether it begins at `/`, as paths are shown of a tree that was named so.
+    absolute: bool,
 }
 
 impl Pattern {
@@ -45,7 +47,7 @@ impl Pattern {
         if any_prefix {
             segments.drain(..=from);
         }
-        Some(Self { segments, any_prefix })
+        Some(Self { segments, any_prefix, absolute: base.starts_with('/') })
     }
 
     /// The same path below any directory.
@@ -74,7 +76,9 @@ impl Pattern {
     /// What the placeholders stand for, when `path` matches.
     fn matches(&self, path: &str) -> Option<Captures> {
         // Most paths differ in depth already; telling so costs no allocation.
-        if !self.any_prefix && path.bytes().filter(|byte| *byte == b'/').count() + 1 != self.segments.len() {
+        let relative = path.strip_prefix('/');
+        let depth = relative.unwrap_or(path).bytes().filter(|byte| *byte == b'/').count() + 1;
+        if !self.any_prefix && (depth != self.segments.len() || relative.is_some() != self.absolute) {
             return None;
         }
         let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
@@ -242,8 +246,10 @@ impl<'a> Index<'a> {
 
     /// Every entry that matches, with what the placeholders stand for, in order of path.
     pub(crate) fn find(&self, pattern: &Pattern) -> Vec<(usize, Captures)> {
+        let top = if pattern.absolute { "/" } else { "" };
         if pattern.segments.is_empty() {
-            return self.get(".").map(|index| (index, Captures::new())).into_iter().collect();
+            let at = if pattern.absolute { "/" } else { "." };
+            return self.get(at).map(|index| (index, Captures::new())).into_iter().collect();
         }
         let check = |index: usize| {
             let path = self.paths.get(&index)?;
@@ -258,7 +264,7 @@ impl<'a> Index<'a> {
                     .collect::<Option<Vec<_>>>()
             {
                 return self
-                    .get(&parts.join("/"))
+                    .get(&format!("{top}{}", parts.join("/")))
                     .map(|index| (index, Captures::new()))
                     .into_iter()
                     .collect();
@@ -274,7 +280,10 @@ impl<'a> Index<'a> {
         } else {
             pattern.segments.iter().map_while(|s| Pattern::literal(s)).collect()
         };
-        self.under(&prefix.join("/")).filter_map(check).collect()
+        if prefix.is_empty() {
+            return self.under(".").filter_map(check).collect();
+        }
+        self.under(&format!("{top}{}", prefix.join("/"))).filter_map(check).collect()
     }
 }
 
@@ -308,6 +317,17 @@ mod tests {
         assert_eq!(Pattern::below("a", "../../x"), None);
         assert!(Pattern::below(".", "${DIR}/$FILE").unwrap().is_open());
         assert!(!Pattern::below(".", "$ENV.hcl").unwrap().is_open());
+    }
+
+    #[test]
+    fn a_tree_that_is_named_absolutely_reads_like_any_other() {
+        let paths = ["/r/common.hcl", "/r/envs/dev.hcl", "/r/envs/prod.hcl", "r/common.hcl"];
+        assert_eq!(find(&paths, "/r/a", "../common.hcl"), ["/r/common.hcl"]);
+        assert_eq!(find(&paths, "/r/a", "../envs/$E.hcl"), ["/r/envs/dev.hcl", "/r/envs/prod.hcl"]);
+        assert_eq!(find(&paths, "/", "r/*.hcl"), ["/r/common.hcl"]);
+        assert_eq!(find(&paths, ".", "r/common.hcl"), ["r/common.hcl"]);
+        assert_eq!(find(&paths, ".", "r/$X.hcl"), ["r/common.hcl"]);
+        assert_eq!(find(&paths, "/r", "$ROOT/envs/dev.hcl"), ["/r/envs/dev.hcl"]);
     }
 
     #[test]
