@@ -289,12 +289,20 @@ impl Config {
             match bounded::read(&path, MAX_BYTES) {
                 Ok(bytes) => {
                     tracing::info!(file = %path.display(), "read the configuration");
-                    let text = String::from_utf8(bytes).map_err(|_| {
-                        unreadable(&path, std::io::Error::new(std::io::ErrorKind::InvalidData, "not UTF-8"))
-                    })?;
                     // Findings about the file itself name it as the user sees it.
-                    let shown = path.strip_prefix(&cwd).unwrap_or(&path);
-                    let config = Config::parse(&shown.to_string_lossy(), &text);
+                    let shown = path.strip_prefix(&cwd).unwrap_or(&path).to_string_lossy();
+                    let config = match String::from_utf8(bytes) {
+                        Ok(text) => Config::parse(&shown, &text),
+                        Err(error) => {
+                            let (text, at) = (Text::new(error.as_bytes()), error.utf8_error().valid_up_to());
+                            Err(ConfigError::Invalid {
+                                place: text.place(&shown, at),
+                                message: "not UTF-8".to_owned(),
+                                excerpt: Box::new(Excerpt::of(text, at)),
+                                help: Some("store it as UTF-8".to_owned()),
+                            })
+                        }
+                    };
                     // A link may lead to anything that its reader can read.
                     let real = path.canonicalize();
                     let is_own = real.is_ok_and(|real| real.starts_with(home_of(above)));

@@ -801,6 +801,8 @@ fn cases_that_are_no_cases_are_named_with_their_place() {
     let good = r#"{"id":"a","principal":"anonymous","action":"s3:GetObject","resource":"arn:aws:s3:::b/k"}"#;
     let cases = [
         (format!("{good}\n{{\"id\":\"b\"\n"), "case 2, line 2, column 9: EOF while parsing an object"),
+        ("{\n  \"id\": \"a\",\n  \"action\":,\n}\n".to_owned(), "case 1, line 3, column 12: expected value"),
+        ("{\n  \"id\": \"a\"\n".to_owned(), "case 1, line 3, column 0: EOF while parsing an object"),
         (format!("[{good},\n {good},\n {{]"), "case 3, line 3, column 3: key must be a string"),
         (
             format!("{good}\n\n{}", good.replace("\"a\"", "\"b\"").replace("anonymous", "nobody")),

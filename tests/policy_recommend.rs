@@ -305,6 +305,28 @@ fn usage_that_would_mislead_is_an_error() {
 }
 
 #[test]
+fn a_present_policy_that_can_not_be_read_is_shown_where_it_is_wrong() {
+    let dir = small();
+    for (present, says) in [
+        (
+            &b"{\n  \"Statement\": [\n    {,}\n  ]\n}\n"[..],
+            "error: present.json:3:6: no JSON: key must be a string\n  3 |     {,}\n",
+        ),
+        (
+            b"{\"Policy\": \"{\\n  \\\"Statement\\\": ,\\n}\"}",
+            "error: present.json (the text of `Policy`):2:16: no JSON: expected value\n  2 |   \"Statement\": ,\n",
+        ),
+        (b"{\n\"Id\": \"\xFC\"}", "error: present.json:2:8: not UTF-8\n"),
+        (b"\xFF\xFE{\0}\0", "error: present.json:1:1: UTF-16 or UTF-32 text, which is not read\n"),
+    ] {
+        fs::write(dir.path().join("present.json"), present).unwrap();
+        let output = with_roles(dir.path(), &["--existing-policy", "present.json"]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        assert!(stderr(&output).starts_with(says), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn partitions_are_not_mixed() {
     let dir = small();
     let mixed = lockshift(

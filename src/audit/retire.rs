@@ -195,6 +195,11 @@ fn account(arn: &str) -> Option<String> {
 /// does not tell them apart.
 fn names(table: &TableRef, written: &str, region: Option<&str>) -> bool {
     let name = written.rsplit("table/").next().unwrap_or(written);
+    name == table.name && !is_elsewhere(table, written, region)
+}
+
+/// Whether what a name or ARN says of region or account is another's.
+fn is_elsewhere(table: &TableRef, written: &str, region: Option<&str>) -> bool {
     let access = Access { region: region.map(str::to_owned), ..Access::default() };
     // An expression may hold anything, colons too.
     let said = if written.contains('$') { None } else { Some(TableRef::of(written, &access)) };
@@ -202,10 +207,9 @@ fn names(table: &TableRef, written: &str, region: Option<&str>) -> bool {
         let said = said.filter(|said| !said.contains(['*', '?']));
         own.zip(said.as_ref()).is_some_and(|(own, said)| own != said)
     };
-    name == table.name
-        && said.is_none_or(|said| {
-            !differs(table.region.as_ref(), said.region) && !differs(table.account.as_ref(), said.account)
-        })
+    said.is_some_and(|said| {
+        differs(table.region.as_ref(), said.region) || differs(table.account.as_ref(), said.account)
+    })
 }
 
 fn known(value: &Knowable<String>) -> Option<&str> {

@@ -234,8 +234,9 @@ pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
         let found = Config::load(Path::new(".")).map_err(|error| Failure::new(error.to_string()))?;
         return Ok(found.unwrap_or_default());
     };
-    let text = std::fs::read_to_string(path)
+    let bytes = std::fs::read(path)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", path.display())))?;
+    let text = Failure::utf8(path.display(), bytes)?;
     tracing::info!(file = %path.display(), "read the configuration");
     let mut config =
         Config::parse(&path.display().to_string(), &text).map_err(|error| Failure::new(error.to_string()))?;

@@ -236,7 +236,8 @@ fn the_nearest_file_up_to_the_repository_root_is_loaded() {
     }
 
     std::fs::write(deep.join(FILE_NAME), b"\xff").unwrap();
-    assert!(Config::load(&deep).unwrap_err().to_string().ends_with("lockshift.toml: not UTF-8"));
+    let error = Config::load(&deep).unwrap_err().to_string();
+    assert!(error.contains("lockshift.toml:1:1: not UTF-8\n  1 | "), "{error}");
     std::fs::write(deep.join(FILE_NAME), "nope = 1").unwrap();
     let error = Config::load(&deep).unwrap_err().to_string();
     assert!(error.contains("envs/prod/lockshift.toml:1:1: unknown field"), "{error}");

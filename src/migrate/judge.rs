@@ -272,6 +272,12 @@ impl<'a> Judge<'a> {
         hits
     }
 
+    /// Whether a source's file is given to `-var-file`, too.
+    pub fn is_var_file(&self, index: usize) -> bool {
+        let file = self.inventory.sources.get(index).map(|source| source.place.file.as_str());
+        self.inventory.shared_var_files.iter().any(|shared| Some(shared.file.as_str()) == file)
+    }
+
     fn var_files(&self, wants: &Wants) -> Vec<Hit> {
         let files: Vec<&str> = wants
             .iter()
@@ -321,7 +327,13 @@ impl<'a> Judge<'a> {
 fn scopes(inventory: &Inventory, habit: &Habit) -> Vec<String> {
     let home = dir_of(&habit.place.file);
     if let Some(dir) = habit.dir.as_deref().filter(|dir| !dir.contains(['$', '{', '*', '%'])) {
-        return [home, "."].iter().filter_map(|base| resolve(base, dir)).collect();
+        // The nearest directory from which it leads to a root module: the script's own, or one above it.
+        let mut bases = vec![home];
+        while let Some(base) = bases.last().copied().filter(|base| !matches!(*base, "." | "/")) {
+            bases.push(dir_of(base));
+        }
+        let holds = |dir: &String| inventory.roots.iter().any(|root| is_below(&root.path, dir));
+        return bases.iter().filter_map(|base| resolve(base, dir)).find(holds).into_iter().collect();
     }
     // `.github/workflows` speaks for the directory that holds `.github`.
     let mut at = match home.split('/').position(|part| PIPELINES.contains(&part)) {

@@ -13,7 +13,7 @@ use super::phase::Phase;
 use super::plan::{ManualStep, Plan, Refusal, RootPlan, Waived};
 use super::proof::{Unproven, isolate, prove};
 use super::required_version;
-use super::together::{chosen, groups, spread};
+use super::together::{chosen, groups, leave_alone, spread};
 use super::units::{self, Kind, Unit, Units, real_file};
 use super::want::Wants;
 use crate::repo::inventory::{Inventory, LockMode, RootModule, SourceRef, VersionVerdict};
@@ -34,6 +34,14 @@ pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> 
     let mut waived: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     // What the proof of an earlier round refused, by unit.
     let mut unproven: BTreeMap<usize, Vec<Hit>> = BTreeMap::new();
+    let refuse =
+        |all: &mut Units<'_>, unproven: &mut BTreeMap<usize, Vec<Hit>>, at: usize, hits: Vec<Hit>| {
+            match all.units.get_mut(at) {
+                // It is where the phase leads already: it goes without the edit, and is not refused for it.
+                Some(unit) if !unit.needs_change() && !unit.wants.is_empty() => unit.wants.clear(),
+                _ => unproven.entry(at).or_default().extend(hits),
+            }
+        };
     loop {
         waived.clear();
         let mut units = all.units.clone();
@@ -46,10 +54,13 @@ pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> 
         let groups = groups(&all, &units);
         spread(&mut units, &groups);
         let live = chosen(inventory, options, &units, &groups);
+        leave_alone(&all, &mut units, &live);
         let draft = match Draft::new(&all, context, &units, &live) {
             Ok(draft) => draft,
-            Err(hits) => {
-                unproven.extend(hits);
+            Err(failed) => {
+                for (at, hits) in failed {
+                    refuse(&mut all, &mut unproven, at, hits);
+                }
                 continue;
             }
         };
@@ -66,7 +77,7 @@ pub fn plan(inventory: &Inventory, context: &Context<'_>, options: &Options) -> 
             return assemble(&all, options, &units, &live, draft, manual, &waived);
         }
         for (at, hit) in failed {
-            unproven.entry(at).or_default().push(hit);
+            refuse(&mut all, &mut unproven, at, vec![hit]);
         }
     }
 }
@@ -196,6 +207,9 @@ fn judge(
     for unit in units {
         let Kind::Root(at) = unit.kind else { continue };
         let Some(root) = inventory.roots.get(at) else { continue };
+        if !options.waive.contains_key(gate::REQUIRED_VARIABLE_LEFT.id) {
+            unit.wants.retain(|index, want| want.needed || !judge.is_var_file(*index));
+        }
         let mut hits = judge.readable(root, &unit.selected);
         if options.phase == Phase::Final {
             hits.extend(judge.leave(root, &unit.selected, &unit.wants));

@@ -439,6 +439,104 @@ fn one_shared_source_is_all_or_nothing() {
 }
 
 #[test]
+fn what_is_there_already_is_not_refused_for_what_others_lack() {
+    let remote = |lines: &str| {
+        format!(
+            "remote_state {{\n  backend = \"s3\"\n  config = {{\n    bucket = \"b\"\n    key = \"k\"\n{lines}  }}\n}}\n"
+        )
+    };
+    let include = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n";
+    let (root, own) = (remote(BOTH_LINES), remote("    use_lockfile = true\n"));
+    let over = format!("{include}{own}");
+    let files =
+        [("root.hcl", root.as_str()), ("a/terragrunt.hcl", over.as_str()), ("b/terragrunt.hcl", include)];
+    let strict = Options::new(Phase::Final);
+
+    // Nothing stands against either: what is hidden goes, too.
+    let repo = Repo::new(&files);
+    let plan = repo.plan(&strict);
+    assert_eq!(repo.gates(&plan), NONE);
+    assert_eq!(plan.files.iter().map(|file| repo.short(&file.file)).collect::<Vec<_>>(), ["root.hcl"]);
+
+    // The one that needs the change waits; the other is done, and the file they share stays.
+    let mut repo = Repo::new(&files);
+    repo.history.clear();
+    let plan = repo.plan(&strict);
+    assert_eq!(repo.gates(&plan), ["b soak-too-short"]);
+    assert_eq!(plan.done.iter().map(|root| repo.short(root)).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(plan.files, []);
+
+    // The same where the other one was not asked for.
+    let repo = Repo::new(&files);
+    let only = |dir: &str, phase: Phase| Options {
+        paths: vec![path_glob(&format!("{}{dir}", repo.prefix)).unwrap()],
+        ..Options::new(phase)
+    };
+    let plan = repo.plan(&only("a", Phase::Final));
+    assert_eq!(repo.gates(&plan), NONE);
+    assert_eq!(plan.done.iter().map(|root| repo.short(root)).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(plan.files, []);
+    let plan = repo.plan(&only("b", Phase::Final));
+    assert_eq!(repo.gates(&plan), NONE);
+    assert_eq!(plan.files.len(), 1);
+
+    // A unit that does change is not held by a hidden file of others either.
+    let own = remote(BOTH_LINES);
+    let over = format!("{include}{own}");
+    let files =
+        [("root.hcl", root.as_str()), ("a/terragrunt.hcl", over.as_str()), ("b/terragrunt.hcl", include)];
+    let mut repo = Repo::new(&files);
+    repo.history.retain(|path, _| !path.ends_with("root.hcl"));
+    let plan = repo.plan(&strict);
+    assert_eq!(repo.gates(&plan), ["b soak-too-short"]);
+    assert_eq!(
+        plan.files.iter().map(|file| repo.short(&file.file)).collect::<Vec<_>>(),
+        ["a/terragrunt.hcl"]
+    );
+
+    // What could not be read may be what hides the file: that one holds the others as before.
+    let own = remote("    use_lockfile = true\n");
+    let broken = format!("{include}{own}locals {{\n  x = \"\n");
+    let files =
+        [("root.hcl", root.as_str()), ("a/terragrunt.hcl", broken.as_str()), ("b/terragrunt.hcl", include)];
+    let repo = Repo::new(&files);
+    let plan = repo.plan(&strict);
+    assert_eq!(plan.files, []);
+    assert!(repo.gates(&plan).contains(&"a unread".to_owned()), "{:?}", repo.gates(&plan));
+}
+
+#[test]
+fn a_file_that_a_flag_overrides_holds_nobody() {
+    // `common.tfbackend` names the table; `a` switches it off in a later file, and takes the lockfile alone.
+    let part = "terraform {\n  backend \"s3\" {\n    key = \"k\"\n  }\n}\n";
+    let common = "bucket         = \"b\"\ndynamodb_table = \"t\"\nuse_lockfile   = true\n";
+    let files = [
+        ("common.tfbackend", common),
+        ("a/main.tf", part),
+        ("a/off.tfbackend", "dynamodb_table = \"\"\n"),
+        ("a/run.sh", "terraform init -backend-config=../common.tfbackend -backend-config=off.tfbackend\n"),
+        ("b/main.tf", part),
+        ("b/run.sh", "terraform init -backend-config=../common.tfbackend\n"),
+    ];
+    let mut repo = Repo::new(&files);
+    repo.history.clear();
+    let plan = repo.plan(&Options::new(Phase::Final));
+    assert_eq!(repo.gates(&plan), ["b soak-too-short"]);
+    assert_eq!(plan.done.iter().map(|root| repo.short(root)).collect::<Vec<_>>(), ["a"]);
+
+    // A var-file that need not change asks for nothing.
+    let mut shared = files.to_vec();
+    let both = format!("{}terraform plan -var-file=../common.tfbackend\n", files[3].1);
+    shared.retain(|(path, _)| !path.starts_with("b/") && *path != "a/run.sh");
+    shared.push(("a/run.sh", &both));
+    let repo = Repo::new(&shared);
+    assert_eq!(repo.inventory().shared_var_files.len(), 1);
+    let plan = repo.plan(&Options::new(Phase::Final));
+    assert_eq!((repo.gates(&plan), plan.files.len()), (Vec::new(), 0));
+    assert_eq!(plan.done.iter().map(|root| repo.short(root)).collect::<Vec<_>>(), ["a"]);
+}
+
+#[test]
 fn a_choice_without_a_lock_holds_the_block_that_it_shares() {
     let files = [
         (

@@ -40,7 +40,7 @@ pub fn groups(all: &Units<'_>, units: &[Unit]) -> Vec<usize> {
     let mut first: BTreeMap<usize, usize> = BTreeMap::new();
     let mut first_bump: BTreeMap<(&str, usize), usize> = BTreeMap::new();
     for (at, unit) in units.iter().enumerate() {
-        for index in unit.wants.keys() {
+        for (index, _) in unit.wants.iter().filter(|(_, want)| unit.is_tied_by(want)) {
             if let Some(other) = first.get(index) {
                 unite(&mut parents, at, *other);
                 continue;
@@ -70,8 +70,8 @@ pub fn spread(units: &mut [Unit], groups: &[usize]) {
         }
     }
     for (unit, group) in units.iter_mut().zip(groups) {
-        let Some((name, hit)) = causes.get(group).filter(|_| unit.hits.is_empty() && !unit.wants.is_empty())
-        else {
+        let needs = unit.wants.values().any(|want| want.needed);
+        let Some((name, hit)) = causes.get(group).filter(|_| unit.hits.is_empty() && needs) else {
             continue;
         };
         let reason = format!(
@@ -79,6 +79,30 @@ pub fn spread(units: &mut [Unit], groups: &[usize]) {
             hit.gate.id, hit.reason
         );
         unit.hits.push(Hit::new(&gate::SHARED_FILE_REFUSED, unit.place.clone(), reason));
+    }
+}
+
+/// Takes from the units that change what they can do without and what does not change with them: a source that
+/// somebody else needs as it is, for now.
+pub fn leave_alone(all: &Units<'_>, units: &mut [Unit], live: &BTreeSet<usize>) {
+    let mut root_lives: BTreeSet<usize> = BTreeSet::new();
+    let mut held: BTreeSet<usize> = BTreeSet::new();
+    for (at, unit) in units.iter().enumerate() {
+        match unit.kind {
+            Kind::Root(root) if live.contains(&at) => {
+                root_lives.insert(root);
+            }
+            _ if live.contains(&at) => {}
+            _ => held
+                .extend(unit.wants.iter().filter(|(_, want)| unit.is_tied_by(want)).map(|(index, _)| *index)),
+        }
+    }
+    for at in live {
+        let Some(unit) = units.get_mut(*at) else { continue };
+        unit.wants.retain(|index, want| {
+            let waits = || all.reached(*index, want).any(|(root, _)| !root_lives.contains(&root));
+            want.needed || !held.contains(index) && !waits()
+        });
     }
 }
 

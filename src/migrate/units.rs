@@ -55,6 +55,22 @@ pub struct Unit {
     pub hits: Vec<Hit>,
 }
 
+impl Unit {
+    /// Whether it can't do without some change.
+    pub fn needs_change(&self) -> bool {
+        !self.modes.is_empty() || !self.bumps.is_empty() || self.wants.values().any(|want| want.needed)
+    }
+
+    /// Whether a want ties it to whoever shares the source. One that keeps a hidden source in step does not, unless
+    /// something here could not be read: the source may count, then.
+    pub fn is_tied_by(&self, want: &Want) -> bool {
+        let unsure = |hit: &Hit| {
+            [&gate::UNREAD, &gate::NOT_INITIALISABLE, &gate::UNRESOLVED_SETTING].contains(&hit.gate)
+        };
+        want.needed || self.hits.iter().any(unsure)
+    }
+}
+
 /// All units, and how sources relate to files and backends.
 pub struct Units<'a> {
     /// What was scanned.
@@ -163,10 +179,15 @@ impl<'a> Units<'a> {
             units.push(unit);
         }
         for unit in &mut units {
-            let found = unit
-                .wants
-                .iter()
-                .find_map(|(index, want)| self.bystander(&modes, *index, want).map(|user| (*index, user)));
+            let mut found = None;
+            // What reaches somebody who is to stay is refused where it is needed, and left undone where it is not.
+            unit.wants.retain(|index, want| {
+                let Some(user) = self.bystander(&modes, *index, want) else { return true };
+                if want.needed && found.is_none() {
+                    found = Some((*index, user));
+                }
+                want.needed
+            });
             if let Some((index, (root, nth))) = found {
                 unit.hits.push(self.shared(index, root, nth));
             }
@@ -181,14 +202,18 @@ impl<'a> Units<'a> {
         index: usize,
         want: &Want,
     ) -> Option<(usize, usize)> {
-        let users = self.users.get(&self.canon(index))?;
-        users.iter().copied().find(|(root, nth)| {
+        self.reached(index, want).find(|user| !modes.contains_key(user))
+    }
+
+    /// Backends, by root module and number, that a change of this source would reach.
+    pub fn reached<'s>(&'s self, index: usize, want: &'s Want) -> impl Iterator<Item = (usize, usize)> + 's {
+        let users = self.users.get(&self.canon(index)).into_iter().flatten().copied();
+        users.filter(move |(root, nth)| {
             let backend = self.inventory.roots.get(*root).and_then(|root| root.backends.get(*nth));
-            let reached = backend.is_some_and(|backend| {
+            backend.is_some_and(|backend| {
                 let own = backend.sources.iter().find(|at| self.canon(at.source) == self.canon(index));
                 own.is_some_and(|at| want::reaches(self.inventory, backend, at.source, want))
-            });
-            reached && !modes.contains_key(&(*root, *nth))
+            })
         })
     }
 

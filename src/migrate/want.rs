@@ -251,11 +251,17 @@ impl<'a> Layers<'a> {
     }
 
     /// Where git ignores what replaces a block, that block is the one that counts elsewhere.
+    fn counts_elsewhere(&self) -> bool {
+        self.live.iter().any(|(_, source)| source.git_ignored)
+    }
+
     fn add_lockfile_elsewhere(&self, wants: &mut Wants) {
-        if self.live.iter().any(|(_, source)| source.git_ignored) {
+        if self.counts_elsewhere() {
             for (index, _) in self.hidden.iter().filter(|(_, source)| own_mode(source) == LockMode::Dynamodb)
             {
-                wants.entry(*index).or_default().lockfile = Some(true);
+                let want = wants.entry(*index).or_default();
+                want.lockfile = Some(true);
+                want.needed = true;
             }
         }
     }
@@ -289,7 +295,8 @@ impl<'a> Layers<'a> {
             let hidden = self.hidden.iter().any(|(other, _)| other == index);
             let want = wants.entry(*index).or_default();
             want.remove.extend(dead);
-            want.needed |= needed && !hidden && names_table(source);
+            let counts = if hidden { self.counts_elsewhere() } else { needed };
+            want.needed |= counts && names_table(source);
             if hidden && names_table(source) && sets_lockfile(source) == Some(false) {
                 want.lockfile = Some(true);
             }

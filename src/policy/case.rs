@@ -97,12 +97,18 @@ pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
     let mut cases = Vec::new();
     for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let number = cases.len() + 1;
-        let value: Json = serde_json::from_str(line).map_err(|error| CaseError {
-            number,
-            id: None,
-            line: Some(n + 1),
-            column: Some(error.column()),
-            message: without_place(&error),
+        let value: Json = serde_json::from_str(line).map_err(|error| {
+            // The one case may go on over several lines: what is wrong is then further down.
+            let whole =
+                serde_json::from_str::<Json>(text).err().filter(|_| error.is_eof() && cases.is_empty());
+            let (line, error) = whole.map_or((n + 1, error), |error| (error.line(), error));
+            CaseError {
+                number,
+                id: None,
+                line: Some(line),
+                column: Some(error.column()),
+                message: without_place(&error),
+            }
         })?;
         cases.push(Case::read(&value).map_err(|error| error.at(number, Some(n + 1)))?);
     }

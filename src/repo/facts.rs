@@ -202,8 +202,8 @@ pub struct Call {
     pub var_files: Vec<String>,
     /// `-lock=false` was given: where.
     pub lock_false: Option<Place>,
-    /// `-lock=` was given with a value that only a run can tell: where.
-    pub lock_unknown: Option<Place>,
+    /// `-lock=` was given with a value that only a run can tell: where, and the value as written.
+    pub lock_unknown: Option<(Place, String)>,
     /// `-reconfigure` was given.
     pub reconfigure: bool,
     /// `-migrate-state` was given.

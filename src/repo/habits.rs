@@ -63,7 +63,7 @@ pub(crate) fn habits(calls: &[&Call]) -> Vec<Habit> {
         if let Some(place) = &call.lock_false {
             add(HabitKind::LockFalse, place);
         }
-        if let Some(place) = &call.lock_unknown {
+        if let Some((place, _)) = &call.lock_unknown {
             add(HabitKind::LockUnknown, place);
         }
         let bare = call.subcommand == "init" && !call.reconfigure && !call.migrate_state;

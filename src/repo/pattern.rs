@@ -66,6 +66,8 @@ impl<'a> Segment<'a> {
 pub(crate) struct Pattern<'a> {
     segments: Vec<Segment<'a>>,
     any_prefix: bool,
+    /// Whether it begins at `/`, as paths are shown of a tree that was named so.
+    absolute: bool,
 }
 
 impl<'a> Pattern<'a> {
@@ -88,7 +90,7 @@ impl<'a> Pattern<'a> {
         if any_prefix {
             segments.drain(..=from);
         }
-        Some(Self { segments, any_prefix })
+        Some(Self { segments, any_prefix, absolute: base.starts_with('/') })
     }
 
     /// The same path below any directory.
@@ -109,8 +111,8 @@ impl<'a> Pattern<'a> {
     /// The whole path, where it has no placeholder.
     fn plain(&self) -> Option<String> {
         let mut path = String::with_capacity(64);
-        for segment in &self.segments {
-            if !path.is_empty() {
+        for (number, segment) in self.segments.iter().enumerate() {
+            if number > 0 || self.absolute {
                 path.push('/');
             }
             path.push_str(segment.literal()?);
@@ -121,7 +123,9 @@ impl<'a> Pattern<'a> {
     /// What the placeholders stand for, when `path` matches.
     fn matches(&self, path: &str) -> Option<Captures> {
         // Most paths differ in depth already; telling so costs no allocation.
-        if !self.any_prefix && path.bytes().filter(|byte| *byte == b'/').count() + 1 != self.segments.len() {
+        let relative = path.strip_prefix('/');
+        let depth = relative.unwrap_or(path).bytes().filter(|byte| *byte == b'/').count() + 1;
+        if !self.any_prefix && (depth != self.segments.len() || relative.is_some() != self.absolute) {
             return None;
         }
         let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
@@ -287,8 +291,9 @@ impl<'a> Index<'a> {
     /// Every entry that matches, with what the placeholders stand for, in order of path.
     pub(crate) fn find(&self, pattern: &Pattern<'_>) -> Vec<(usize, Captures)> {
         let here = |path: &str| self.get(path).map(|index| (index, Captures::new())).into_iter().collect();
+        let top = if pattern.absolute { "/" } else { "" };
         if pattern.segments.is_empty() {
-            return here(".");
+            return here(if pattern.absolute { "/" } else { "." });
         }
         let check = |index: usize| {
             let path = self.paths.get(&index)?;
@@ -311,7 +316,10 @@ impl<'a> Index<'a> {
         } else {
             pattern.segments.iter().map_while(Segment::literal).collect()
         };
-        self.under(&prefix.join("/")).filter_map(check).collect()
+        if prefix.is_empty() {
+            return self.under(".").filter_map(check).collect();
+        }
+        self.under(&format!("{top}{}", prefix.join("/"))).filter_map(check).collect()
     }
 }
 
@@ -345,6 +353,17 @@ mod tests {
         assert_eq!(Pattern::below("a", "../../x"), None);
         assert!(Pattern::below(".", "${DIR}/$FILE").unwrap().is_open());
         assert!(!Pattern::below(".", "$ENV.hcl").unwrap().is_open());
+    }
+
+    #[test]
+    fn a_tree_that_is_named_absolutely_reads_like_any_other() {
+        let paths = ["/r/common.hcl", "/r/envs/dev.hcl", "/r/envs/prod.hcl", "r/common.hcl"];
+        assert_eq!(find(&paths, "/r/a", "../common.hcl"), ["/r/common.hcl"]);
+        assert_eq!(find(&paths, "/r/a", "../envs/$E.hcl"), ["/r/envs/dev.hcl", "/r/envs/prod.hcl"]);
+        assert_eq!(find(&paths, "/", "r/*.hcl"), ["/r/common.hcl"]);
+        assert_eq!(find(&paths, ".", "r/common.hcl"), ["r/common.hcl"]);
+        assert_eq!(find(&paths, ".", "r/$X.hcl"), ["r/common.hcl"]);
+        assert_eq!(find(&paths, "/r", "$ROOT/envs/dev.hcl"), ["/r/envs/dev.hcl"]);
     }
 
     #[test]

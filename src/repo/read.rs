@@ -277,6 +277,37 @@ mod tests {
             }
         }
         assert_eq!(kind("run.ps1", b"\xEF\xBB\xBFa"), None);
+
+        // Without a mark, the zeros tell.
+        let wide = |text: &str, first: bool, width: usize| -> Vec<u8> {
+            let bytes = |unit: u16| {
+                let mut bytes = u32::from(unit).to_le_bytes()[..width].to_vec();
+                if !first {
+                    bytes.reverse();
+                }
+                bytes
+            };
+            text.encode_utf16().flat_map(bytes).collect()
+        };
+        let text = "terraform {\n  backend \"s3\" {\n    dynamodb_table = \"t\" # für\n  }\n}\n";
+        for (first, width) in [(true, 2), (false, 2), (true, 4), (false, 4)] {
+            for path in ["main.tf", "x.tf.json", "terragrunt.hcl", "policy.json", "a.yml", ".gitlab-ci.yml"] {
+                let found = kind(path, &wide(text, first, width));
+                assert_eq!(found, Some(vec![ProblemKind::Unreadable]), "{path} {first} {width}");
+            }
+            assert_eq!(kind("README.md", &wide(text, first, width)), None);
+        }
+        for other in [
+            &b"\0GITCRYPT\0\x01\x02"[..],
+            b"\0\0\0\0\0\0\0\0",
+            b"M\0\x90\x03\0\0\x04\0\xff\xff\0\0",
+            b"\0\0\x01\0\x01\0 \0\x10\0",
+            b"a\0b\x01c\x02d\x03e\x04",
+            b"a\0",
+            b"PK\x03\x04",
+        ] {
+            assert_eq!(kind("deploy", other), None, "{other:?}");
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ use super::root_module::{is_module_file, is_override_file, is_tofu_file};
 use super::shown::{Home, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
+use super::syntax::variables::{Variables, included};
 use super::syntax::{hcl, json};
 use super::text::{Place, Span, Text, is_wide};
 use super::walk::{self, CACHES, Candidate, Found, WalkOptions};
@@ -153,6 +154,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
     tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
+    settle_locks(&mut walked.kept);
     show_link_targets(&mut walked.kept);
     hide_lines_from_outside(&mut walked.kept, &paths, options.base.as_deref());
     Ok(Collected {
@@ -441,6 +443,43 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
     kept.retain(|(_, facts)| !facts.is_empty());
 }
 
+/// Files that one script reads in, and that are looked into, at most.
+const MAX_INCLUDED: usize = 32;
+
+/// What `-lock=$LOCK` comes to, where the script or a file that it reads in says so.
+fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
+    for (id, facts) in kept {
+        if facts.calls.iter().all(|call| call.lock_unknown.is_none()) {
+            continue;
+        }
+        let Ok(bytes) = bounded::read(&id.os_path, MAX_FILE) else { continue };
+        let mut variables = Variables::of_script(&bytes);
+        let mut waiting = included(&bytes);
+        let mut seen = BTreeSet::new();
+        while let Some(path) = waiting.pop() {
+            let Some(path) = path.filter(|_| seen.len() < MAX_INCLUDED) else {
+                variables.leave_open();
+                continue;
+            };
+            if !seen.insert(path.clone()) {
+                continue;
+            }
+            let mut places = places_of(id, None, &path).into_iter().map(|(_, os_path)| os_path);
+            let found = places.find(|place| place.is_file());
+            match found.map(|place| bounded::read(&place, MAX_FILE)) {
+                Some(Ok(more)) => {
+                    variables.include(&more);
+                    waiting.extend(included(&more));
+                }
+                _ => variables.leave_open(),
+            }
+        }
+        for call in &mut facts.calls {
+            variables.settle_lock(&id.path, call);
+        }
+    }
+}
+
 /// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
 /// only a pattern names.
 fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
@@ -513,7 +552,8 @@ fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
     scopes
 }
 
-fn read_scope(file: &Path) -> Scope {
+/// Variables and locals of a file's directory.
+pub(super) fn read_scope(file: &Path) -> Scope {
     let dir = file.parent().unwrap_or(Path::new("."));
     let name_of = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut names = module_files(dir);

@@ -82,7 +82,31 @@ pub const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Whether the bytes begin as UTF-16 or UTF-32 text does. Of such text no word can be found.
 pub fn is_wide(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\0\0\xFE\xFF")
+    bytes.starts_with(b"\xFF\xFE")
+        || bytes.starts_with(b"\xFE\xFF")
+        || bytes.starts_with(b"\0\0\xFE\xFF")
+        // No text that is read has a zero this early.
+        || matches!(bytes, [0, ..] | [_, 0, ..]) && is_wide_without_a_mark(bytes)
+}
+
+/// Whether nearly every character near the start is ASCII in two or four bytes, in one order.
+#[cold]
+fn is_wide_without_a_mark(bytes: &[u8]) -> bool {
+    let near = bytes.get(..64).unwrap_or(bytes);
+    let is_text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let spelled = |width: usize, first: bool| {
+        let mut units = near.chunks_exact(width);
+        let ascii = |unit: &[u8]| {
+            let (low, high) = if first { unit.split_first() } else { unit.split_last() }?;
+            (is_text(*low) && high.iter().all(|byte| *byte == 0)).then_some(())
+        };
+        // A letter of another script may stand among them, though not at the very start.
+        let all = units.len();
+        let begins = units.by_ref().take(2).filter_map(ascii).count();
+        let rest = units.filter_map(ascii).count();
+        begins == 2 && (begins + rest) * 4 >= all * 3
+    };
+    [2, 4].iter().any(|width| spelled(*width, true) || spelled(*width, false))
 }
 
 /// A file's bytes with an index of its lines.

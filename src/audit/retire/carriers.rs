@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::is_elsewhere as is_of_another_place;
 use super::{Case, Scanned, Side, names};
 use crate::audit::expected::TableRef;
 use crate::repo::mentions::{Carrier, Mention};
@@ -42,6 +43,7 @@ pub(super) fn goes(case: &mut Case, table: &TableRef, scanned: &Scanned<'_>) {
         if listed.contains(&(mention.place.file.as_str(), mention.place.line))
             && !is_elsewhere(&mention.carrier)
             || makes(mention)
+            || matches!(&mention.carrier, Carrier::Pattern(arn) if is_of_another_place(table, arn, None))
             || (explained.contains(mention.place.file.as_str())
                 && !is_terraform(&mention.place.file, &mention.carrier))
         {
@@ -93,8 +95,12 @@ pub(super) fn in_the_ci_service(mentions: &[Mention]) -> Option<String> {
 fn is_terraform(file: &str, carrier: &Carrier) -> bool {
     match carrier {
         Carrier::Variable(_) | Carrier::Local(_) | Carrier::Output(_) | Carrier::Block(_) => true,
+        // It says who may use the table, not what does.
+        Carrier::Pattern(_) => true,
         Carrier::Environment(name) => name.starts_with("TF_VAR_"),
-        Carrier::VarFile(_) => [".tfvars", ".hcl"].iter().any(|ending| file.ends_with(ending)),
+        Carrier::VarFile(_) => {
+            [".tfvars", ".tfvars.json", ".hcl"].iter().any(|ending| file.ends_with(ending))
+        }
         _ => false,
     }
 }
@@ -122,6 +128,9 @@ fn said(carrier: &Carrier, times: usize) -> String {
         Carrier::CiVariable(name) => format!("the CI service's variable `{name}`"),
         Carrier::CiSecret(name) => format!("the CI service's secret `{name}`"),
         Carrier::Block(header) => format!("`{header}`, which names it"),
+        Carrier::Pattern(arn) => {
+            format!("the statement on `{arn}`: a pattern that matches it, and may match tables that stay")
+        }
         Carrier::Line if times == 1 => "a line that names it".to_owned(),
         Carrier::Line => format!("{times} lines that name it"),
     }

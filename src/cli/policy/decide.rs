@@ -97,10 +97,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
 
 fn batch(args: &Args, file: &Path) -> Result<Outcome, Failure> {
     let (text, name) = if file == Path::new("-") {
-        let mut text = String::new();
-        let read = std::io::stdin().lock().read_to_string(&mut text);
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
         read.map_err(|error| Failure::new(format!("could not read stdin: {error}")))?;
-        (text, "stdin".to_owned())
+        (Failure::utf8("stdin", bytes)?, "stdin".to_owned())
     } else {
         (read(file)?, file.display().to_string())
     };
@@ -254,8 +254,9 @@ fn context(args: &Args) -> Result<Context, Failure> {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(file)
-        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))
+    let bytes = std::fs::read(file)
+        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
+    Failure::utf8(file.display(), bytes)
 }
 
 /// The policies of a file: one, or a JSON list of them.

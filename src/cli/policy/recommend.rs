@@ -292,16 +292,25 @@ fn existing(args: &Args, chosen: &BTreeMap<String, BucketStates>) -> Result<Opti
         ))
         .help("name the bucket: `--bucket BUCKET`"));
     }
-    let text = std::fs::read_to_string(file)
+    let bytes = std::fs::read(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
+    let text = Failure::utf8(file.display(), bytes)?;
     if text.trim().is_empty() {
         return Err(Failure::new(format!("{}: it is empty", file.display()))
             .help("leave `--existing-policy` out where the bucket has no policy"));
     }
     let json = text.trim_start_matches('\u{feff}');
-    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(json) {
-        return Err(Failure::json(file.display(), json.as_bytes(), "no JSON", &error)
-            .help("give the policy as `aws s3api get-bucket-policy` prints it"));
+    let no_json = |of: String, json: &str, error: &serde_json::Error| {
+        Failure::json(of, json.as_bytes(), "no JSON", error)
+            .help("give the policy as `aws s3api get-bucket-policy` prints it")
+    };
+    let value: serde_json::Value =
+        serde_json::from_str(json).map_err(|error| no_json(file.display().to_string(), json, &error))?;
+    // The policy is a text inside: places count from its own first line.
+    if let Some(inside) = value.get("Policy").and_then(serde_json::Value::as_str)
+        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(inside)
+    {
+        return Err(no_json(format!("{} (the text of `Policy`)", file.display()), inside, &error));
     }
     Ok(Some(text))
 }

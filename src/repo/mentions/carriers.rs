@@ -8,6 +8,7 @@ use aho_corasick::AhoCorasick;
 use super::{Carrier, Mention, Wanted};
 use crate::repo::class::{FileClass, class_of};
 use crate::repo::facts::dir_of;
+use crate::repo::shown::resolve;
 use crate::repo::syntax::lexer::{self, Block, Body};
 use crate::repo::text::{Span, Text};
 
@@ -26,12 +27,10 @@ pub(super) struct Hit {
 /// Every place of one file where a wanted word stands by itself.
 pub(super) fn hits(path: &str, text: Text<'_>, needles: &AhoCorasick, wanted: &[Wanted]) -> Vec<Hit> {
     let bytes = text.bytes();
-    // Binary, as ripgrep tells it.
-    if memchr::memchr(0, bytes.get(..bytes.len().min(8_192)).unwrap_or_default()).is_some() {
+    if is_binary(bytes) {
         return Vec::new();
     }
-    let file =
-        File { path, dir: dir_of(path), text, class: class_of(path, name_of(path)), hcl: OnceCell::new() };
+    let file = File::new(path, text);
     needles
         .find_overlapping_iter(bytes)
         .filter_map(|found| {
@@ -41,6 +40,11 @@ pub(super) fn hits(path: &str, text: Text<'_>, needles: &AhoCorasick, wanted: &[
         .take(MAX_HITS)
         .map(|(word, at)| file.hit(word, at))
         .collect()
+}
+
+/// As ripgrep tells it.
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
+    memchr::memchr(0, bytes.get(..bytes.len().min(8_192)).unwrap_or_default()).is_some()
 }
 
 /// What an expression that scan could not resolve may take the table's name from.
@@ -91,17 +95,40 @@ fn stands_alone(bytes: &[u8], at: Span) -> bool {
     !before.is_some_and(|byte| is_name(byte) || *byte == b'.') && !bytes.get(at.end).is_some_and(is_name)
 }
 
-struct File<'a> {
+/// One file that is looked into.
+pub(super) struct File<'a> {
     path: &'a str,
     dir: &'a str,
     text: Text<'a>,
     class: FileClass,
     hcl: OnceCell<Body>,
+    json: OnceCell<Vec<Member>>,
 }
 
-impl File<'_> {
-    fn hit(&self, word: &Wanted, at: Span) -> Hit {
+/// A string of a JSON file, and the keys that lead to it; a key leads to itself.
+struct Member {
+    span: Span,
+    keys: Vec<String>,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn new(path: &'a str, text: Text<'a>) -> Self {
+        let class = class_of(path, name_of(path));
+        Self { path, dir: dir_of(path), text, class, hcl: OnceCell::new(), json: OnceCell::new() }
+    }
+
+    pub(super) fn class(&self) -> FileClass {
+        self.class
+    }
+
+    pub(super) fn text(&self) -> Text<'a> {
+        self.text
+    }
+
+    pub(super) fn hit(&self, word: &Wanted, at: Span) -> Hit {
         let (carrier, leads_to) = match self.class {
+            FileClass::ModuleJson => self.in_json(word, at),
+            _ if self.path.ends_with(".tfvars.json") => self.in_json(word, at),
             FileClass::Module | FileClass::Hcl | FileClass::Flat | FileClass::Terramate => {
                 self.in_hcl(word, at)
             }
@@ -138,12 +165,79 @@ impl File<'_> {
                 ("resource", Some(kind)) if kind == "aws_dynamodb_table" => {
                     (Carrier::Block(header(block)), vec![Wanted::within(self.dir, header(block), sure)])
                 }
+                ("module", Some(_)) => {
+                    let call = lexer::body(bytes, block.body);
+                    let handed = call.attributes.iter().find(|entry| entry.span.contains(at));
+                    let source = call.attribute("source").map(|source| self.text.lossy(source.value_span));
+                    let leads_to = handed.zip(source).map(|(handed, source)| {
+                        self.into_module(&handed.name, source.trim().trim_matches('"'), sure)
+                    });
+                    (Carrier::Block(header(block)), leads_to.unwrap_or_default())
+                }
                 _ => (Carrier::Block(header(block)), Vec::new()),
             };
         }
         match top.attributes.iter().find(|entry| entry.span.contains(at)) {
             Some(entry) => (Carrier::VarFile(entry.name.clone()), self.declared(&entry.name, sure)),
             None => (Carrier::Line, Vec::new()),
+        }
+    }
+
+    /// What an argument of a module call is inside of the module, where that one lies in this tree.
+    fn into_module(&self, argument: &str, source: &str, sure: bool) -> Vec<Wanted> {
+        let is_local = source.starts_with("./") || source.starts_with("../");
+        let Some(dir) = resolve(self.dir, source).filter(|_| is_local && argument != "source") else {
+            return Vec::new();
+        };
+        let spelled = [format!("variable \"{argument}\""), format!("var.{argument}")];
+        spelled.into_iter().map(|text| Wanted::within(&dir, text, sure)).collect()
+    }
+
+    /// What carries the word in the JSON syntax: the same blocks and assignments, as keys.
+    fn in_json(&self, word: &Wanted, at: Span) -> (Carrier, Vec<Wanted>) {
+        let members = self.json.get_or_init(|| members(self.text.bytes()));
+        let before = members.partition_point(|member| member.span.start <= at.start);
+        let member = before.checked_sub(1).and_then(|last| members.get(last));
+        let Some(member) = member.filter(|member| at.start < member.span.end) else {
+            return (Carrier::Line, Vec::new());
+        };
+        let keys: Vec<&str> = member.keys.iter().map(String::as_str).collect();
+        let sure = word.sure;
+        if self.class != FileClass::ModuleJson {
+            return match keys.first() {
+                Some(name) => (Carrier::VarFile((*name).to_owned()), self.declared(name, sure)),
+                None => (Carrier::Line, Vec::new()),
+            };
+        }
+        match keys.as_slice() {
+            ["variable", name, ..] => {
+                let used = Wanted::within(self.dir, format!("var.{name}"), sure);
+                let set = Wanted::everywhere(format!("TF_VAR_{name}"), sure);
+                (Carrier::Variable((*name).to_owned()), vec![used, set])
+            }
+            ["output", name, ..] => (Carrier::Output((*name).to_owned()), Vec::new()),
+            ["locals", name, ..] => {
+                let used = Wanted::within(self.dir, format!("local.{name}"), sure);
+                (Carrier::Local((*name).to_owned()), vec![used])
+            }
+            ["resource", kind, name, ..] => {
+                let address = format!("{kind}.{name}");
+                let used =
+                    (*kind == "aws_dynamodb_table").then(|| Wanted::within(self.dir, address.clone(), sure));
+                (Carrier::Block(address), used.into_iter().collect())
+            }
+            ["module", name, rest @ ..] => {
+                let of_call = |member: &&Member| member.keys == ["module", name, "source"];
+                let source = members.iter().rfind(of_call).map(|member| self.text.lossy(member.span));
+                let leads_to = rest
+                    .first()
+                    .zip(source)
+                    .map(|(argument, source)| self.into_module(argument, source.trim_matches('"'), sure));
+                (Carrier::Block(format!("module.{name}")), leads_to.unwrap_or_default())
+            }
+            ["data", kind, name, ..] => (Carrier::Block(format!("data.{kind}.{name}")), Vec::new()),
+            [keyword, ..] => (Carrier::Block((*keyword).to_owned()), Vec::new()),
+            [] => (Carrier::Line, Vec::new()),
         }
     }
 
@@ -194,6 +288,48 @@ impl File<'_> {
             _ => (Carrier::Line, Vec::new()),
         }
     }
+}
+
+/// Every string of a JSON text, in order. Tolerant: whoever loads the file says what is wrong with it.
+fn members(bytes: &[u8]) -> Vec<Member> {
+    /// Deeper text is no configuration.
+    const MAX_DEPTH: usize = 32;
+    let mut found: Vec<Member> = Vec::new();
+    // The key that each open object is at; arrays have none.
+    let mut open: Vec<Option<String>> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let start = at;
+                at += 1;
+                while let Some(byte) = bytes.get(at).filter(|byte| **byte != b'"') {
+                    at += if *byte == b'\\' { 2 } else { 1 };
+                }
+                let keys = open.iter().flatten().cloned().collect();
+                found.push(Member { span: Span::new(start, (at + 1).min(bytes.len())), keys });
+            }
+            b':' => {
+                if let (Some(key), Some(last)) = (open.last_mut(), found.last_mut()) {
+                    let inner = Span::new(last.span.start + 1, last.span.end.saturating_sub(1));
+                    let name = String::from_utf8_lossy(inner.of(bytes)).into_owned();
+                    last.keys.push(name.clone());
+                    *key = Some(name);
+                }
+            }
+            b'{' | b'[' if open.len() < MAX_DEPTH => open.push(None),
+            b'{' | b'[' => return found,
+            b'}' | b']' => drop(open.pop()),
+            b',' => {
+                if let Some(key) = open.last_mut() {
+                    *key = None;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
 }
 
 /// The outermost block around a place.

@@ -5,6 +5,7 @@
 //! It names places and carriers, never the text of a line: the line beside a table's name may hold a secret.
 
 mod carriers;
+mod composed;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::AhoCorasick;
 
 use self::carriers::Hit;
+use self::composed::Names;
 use super::buffer::Buffer;
 use super::class::class_of;
 use super::facts::dir_of;
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
-use super::scan::{MAX_FILE, ScanOptions, too_large, unreadable};
+use super::scan::{MAX_FILE, ScanOptions, read_scope, too_large, unreadable};
 use super::setting::Value;
 use super::text::{Place, Text};
 use super::walk::{self, Candidate, Found, Progress, WalkError};
@@ -47,6 +49,8 @@ pub enum Carrier {
     CiSecret(String),
     /// A block of configuration: its keyword and labels.
     Block(String),
+    /// The ARN of a statement, with a pattern in place of the table's name that matches it.
+    Pattern(String),
     /// Any other line.
     Line,
 }
@@ -181,15 +185,26 @@ pub fn find(
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let mut search = Search::new(table, inventory);
     let mut problems = Vec::new();
+    // Root modules to which no other one hands values.
+    let own = inventory.roots.iter().filter(|root| root.called_by.is_empty());
+    let own: BTreeSet<&str> = own.map(|root| root.path.as_str()).collect();
     while let Some(needles) = search.needles() {
+        let first = search.looks == 0;
         let visit = |files: &[Candidate<'_>], found: &mut Found<Vec<Hit>>| {
             let mut buffer = Buffer::default();
             for file in files {
                 let path = || walk::join(file.dir(), &file.name());
                 match file.read(&mut buffer, MAX_FILE) {
                     Ok(whole) => {
-                        let hits =
-                            carriers::hits(&path(), Text::new(buffer.bytes()), &needles, search.fresh());
+                        let text = Text::new(buffer.bytes());
+                        let mut hits = carriers::hits(&path(), text, &needles, search.fresh());
+                        if first {
+                            let names = || Names {
+                                scope: read_scope(&file.id().os_path),
+                                certain: own.contains(file.dir()),
+                            };
+                            hits.extend(composed::hits(&path(), text, table, &names));
+                        }
                         if !hits.is_empty() {
                             found.kept.push((file.id(), hits));
                         }

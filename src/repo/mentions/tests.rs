@@ -167,3 +167,66 @@ fn a_chain_that_is_not_followed_to_its_end_is_cut_off() {
     assert_eq!(looked(3), (false, 3));
     assert_eq!(looked(20), (true, LOOKS));
 }
+
+#[test]
+fn an_argument_is_followed_into_the_module_that_it_is_handed_to() {
+    let sure = |path: &str, line, carrier| (path.to_owned(), line, carrier, true);
+    let files = [
+        (
+            "live/main.tf",
+            "module \"locks\" {\n  source     = \"../modules/locks\"\n  lock_table = \"acme-locks\"\n}\n",
+        ),
+        ("live/far.tf", "module \"far\" {\n  source = \"acme/locks/aws\"\n  name   = \"acme-locks\"\n}\n"),
+        ("modules/locks/variables.tf", "variable \"lock_table\" {}\nvariable \"name\" {}\n"),
+        (
+            "modules/locks/main.tf",
+            "output \"t\" {\n  value = var.lock_table\n}\noutput \"n\" {\n  value = var.name\n}\n",
+        ),
+        ("modules/other/main.tf", "output \"t\" {\n  value = var.lock_table\n}\n"),
+    ];
+    assert_eq!(
+        plain("acme-locks", &files),
+        [
+            sure("live/far.tf", 3, Carrier::Block("module.far".to_owned())),
+            sure("live/main.tf", 3, Carrier::Block("module.locks".to_owned())),
+            sure("modules/locks/main.tf", 2, Carrier::Output("t".to_owned())),
+            sure("modules/locks/variables.tf", 1, Carrier::Variable("lock_table".to_owned())),
+        ]
+    );
+}
+
+#[test]
+fn the_json_syntax_is_followed_as_the_native_one() {
+    let json = r#"{
+  "variable": {"table": {"default": "acme-locks"}},
+  "locals": {"copy": "${var.table}"},
+  "output": {"t": {"value": "${local.copy}"}},
+  "module": {"m": {
+    "source": "./m",
+    "lock_table": "${var.table}"
+  }},
+  "resource": {"aws_ssm_parameter": {"p": [{"value": "acme-locks"}]}}
+}"#;
+    let files = [
+        ("a/main.tf.json", json),
+        ("a/m/main.tf", "output \"t\" {\n  value = var.lock_table\n}\n"),
+        ("a/x.tfvars.json", "{\"table\": \"acme-locks\"}"),
+    ];
+    let found: Vec<_> = plain("acme-locks", &files)
+        .into_iter()
+        .map(|(path, line, carrier, _)| (path, line, carrier))
+        .collect();
+    let at = |path: &str, line, carrier| (path.to_owned(), line, carrier);
+    assert_eq!(
+        found,
+        [
+            at("a/m/main.tf", 2, Carrier::Output("t".to_owned())),
+            at("a/main.tf.json", 2, Carrier::Variable("table".to_owned())),
+            at("a/main.tf.json", 3, Carrier::Local("copy".to_owned())),
+            at("a/main.tf.json", 4, Carrier::Output("t".to_owned())),
+            at("a/main.tf.json", 7, Carrier::Block("module.m".to_owned())),
+            at("a/main.tf.json", 9, Carrier::Block("aws_ssm_parameter.p".to_owned())),
+            at("a/x.tfvars.json", 1, Carrier::VarFile("table".to_owned())),
+        ]
+    );
+}

@@ -358,7 +358,7 @@ impl<'a> Reader<'a> {
             call.dir
                 .iter()
                 .chain(call.config_files.iter().map(|(file, _)| file))
-                .any(|path| path.contains(['$', '{']))
+                .any(|path| path.contains(['$', '{', '<']))
         };
         if self.calls.iter().any(|(_, call)| has_hole(call)) {
             let variables = Variables::read(self.text.bytes());

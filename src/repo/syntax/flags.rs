@@ -9,7 +9,7 @@ use crate::repo::text::{Position, Span};
 
 use super::dirs::join_dir;
 use super::locate::Locator;
-use super::shell::Word;
+use super::shell::{self, Word};
 
 /// Where the words stand: it decides whether a flag may be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,13 +76,14 @@ pub(crate) fn may_matter(text: &[u8]) -> bool {
     FLAGS.any_in(text)
 }
 
-/// Spans of placeholders in a text, outermost only: `${{ x }}`, `{{ x }}`, `${x}`, `$(x)`, `#{x}`, `$x`.
+/// Spans of placeholders in a text, outermost only: `${{ x }}`, `{{ x }}`, `${x}`, `$(x)`, `#{x}`, `$x`, and CircleCI's
+/// `<< parameters.x >>`.
 pub(crate) fn placeholders(text: &str) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
     // Once no closer was found, none will be further on.
-    let mut closes = [true; 3];
+    let mut closes = [true; 4];
     while let Some(byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
         let end = if rest.starts_with(b"${{") || rest.starts_with(b"{{") {
@@ -91,6 +92,8 @@ pub(crate) fn placeholders(text: &str) -> Vec<(usize, usize)> {
             closer(bytes, at + 2, b"}", &mut closes, 1)
         } else if rest.starts_with(b"$(") {
             closer(bytes, at + 2, b")", &mut closes, 2)
+        } else if shell::is_parameter(rest) {
+            closer(bytes, at + 2, b">>", &mut closes, 3)
         } else if *byte == b'$' {
             let name = rest.iter().skip(1).take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
             let name = if name == 0 && matches!(rest.get(1), Some(b'@' | b'*' | b'?' | b'#' | b'!' | b'-')) {
@@ -115,7 +118,7 @@ pub(crate) fn placeholders(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-fn closer(bytes: &[u8], from: usize, mark: &[u8], closes: &mut [bool; 3], which: usize) -> Option<usize> {
+fn closer(bytes: &[u8], from: usize, mark: &[u8], closes: &mut [bool; 4], which: usize) -> Option<usize> {
     let open = closes.get_mut(which)?;
     if !*open {
         return None;
@@ -210,7 +213,8 @@ pub(crate) fn read(words: &[Word], place: &Where<'_>, locator: &mut Locator<'_>)
                     call.lock_false.get_or_insert_with(|| locator.place(word.span.start));
                 }
                 ("lock", Some(value)) if is_filled_in(value, place.around) && !is_explained(word, next) => {
-                    call.lock_unknown.get_or_insert_with(|| locator.place(word.span.start));
+                    let at = word.span.start;
+                    call.lock_unknown.get_or_insert_with(|| (locator.place(at), value.to_owned()));
                 }
                 ("reconfigure", value) => call.reconfigure = !value.is_some_and(is_false),
                 ("migrate-state" | "force-copy", value) => call.migrate_state |= !value.is_some_and(is_false),
@@ -268,6 +272,11 @@ fn is_relevant_flag(text: &str, around: Around) -> bool {
 /// The spellings of false that the flag package of both programs takes.
 pub(super) fn is_false(value: &str) -> bool {
     matches!(value, "false" | "False" | "FALSE" | "f" | "F" | "0")
+}
+
+/// The spellings of true that it takes.
+pub(super) fn is_true(value: &str) -> bool {
+    matches!(value, "true" | "True" | "TRUE" | "t" | "T" | "1")
 }
 
 /// Whether a truth value is put in when the command runs: a variable, or a verb of a format string.
@@ -429,6 +438,7 @@ fn unknown(expression: &str, reason: &str) -> Value {
 fn is_dynamic(value: &str, around: Around) -> bool {
     value.contains(['$', '`'])
         || value.contains("{{")
+        || value.contains("<<")
         || value.contains("#{")
         || value.contains("%s")
         || value.contains("%{")

@@ -25,5 +25,5 @@ pub mod terragrunt;
 mod terragrunt_arguments;
 mod terragrunt_json;
 pub mod terramate;
-mod variables;
+pub(crate) mod variables;
 mod word;

@@ -153,6 +153,10 @@ impl Scanner<'_> {
                 }
                 b'(' => self.emit(Token::Open, 1),
                 b')' => self.emit(Token::Close, 1),
+                b'<' if self.bytes.get(self.at..self.end).is_some_and(is_parameter) => {
+                    let to = self.placeholder().unwrap_or(self.at + 1);
+                    self.take(to);
+                }
                 b'<' if self.starts(b"<<") && !self.starts(b"<<<") && !self.dialect.powershell => {
                     self.heredoc();
                 }
@@ -324,6 +328,9 @@ impl Scanner<'_> {
         if rest.starts_with(b"${{") || rest.starts_with(b"{{") {
             return self.budget.find(self.bytes, self.at + 2, line, b"}}");
         }
+        if rest.starts_with(b"<<") {
+            return self.budget.find(self.bytes, self.at + 2, line, b">>");
+        }
         if rest.starts_with(b"${") || (rest.starts_with(b"#{") && self.dialect.literal) {
             return self.budget.matching(self.bytes, self.at + 1, line, (b'{', b'}'));
         }
@@ -358,6 +365,13 @@ impl Scanner<'_> {
             }
         }
     }
+}
+
+/// Whether CircleCI puts in a value here: `<< parameters.x >>`. It does so before any shell sees the text.
+pub(super) fn is_parameter(rest: &[u8]) -> bool {
+    let Some(inner) = rest.strip_prefix(b"<<") else { return false };
+    let inner = inner.trim_ascii_start();
+    [&b"parameters."[..], b"pipeline.", b"matrix."].iter().any(|name| inner.starts_with(name))
 }
 
 /// The body of a heredoc that begins at `from`, and where the text goes on after its marker's line. The marker may

@@ -41,7 +41,7 @@ pub(super) fn read(file: &str, text: Text<'_>, block: &Block) -> Option<Call> {
             Some(("var-file", path)) => call.var_files.push(path.to_owned()),
             Some(("lock", value)) if is_false(value) => call.lock_false = Some(text.place(file, span.start)),
             Some(("lock", value)) if is_filled_in(value, Around::List) => {
-                call.lock_unknown = Some(text.place(file, span.start));
+                call.lock_unknown = Some((text.place(file, span.start), value.to_owned()));
             }
             None if flag == "reconfigure" => call.reconfigure = true,
             None if flag == "migrate-state" => call.migrate_state = true,

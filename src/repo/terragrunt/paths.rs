@@ -10,6 +10,9 @@ pub(super) use crate::repo::shown::clean;
 /// The character that marks the made-up root. No path of a repository holds it.
 const MARK: char = '\u{1}';
 
+/// The made-up place of paths that were given absolutely, beside the one of the others.
+const DISK: &str = "\u{1}disk";
+
 /// The made-up absolute place of the tree.
 #[derive(Debug, Clone)]
 pub(super) struct Root {
@@ -23,12 +26,7 @@ impl Root {
     /// `prefix` leads from the repository's root to where the walk began (`""` when they are the same). Shown paths
     /// may begin with `../`: then the base lies as deep as they climb.
     pub(super) fn new<'a>(prefix: Option<&str>, shown: impl Iterator<Item = &'a str>) -> Self {
-        let shown: Vec<&str> = shown.collect();
-        // Paths that were given absolutely are their own place.
-        if shown.iter().any(|path| path.starts_with('/')) {
-            return Self { base: "/".to_owned(), repository: None };
-        }
-        let climbs = shown.iter().map(|path| path.split('/').take_while(|part| *part == "..").count()).max();
+        let climbs = shown.map(|path| path.split('/').take_while(|part| *part == "..").count()).max();
         let mut base = format!("/{MARK}");
         let repository = prefix.map(|_| base.clone());
         match prefix {
@@ -40,13 +38,19 @@ impl Root {
 
     /// The absolute path of a shown one.
     pub(super) fn absolute(&self, shown: &str) -> String {
-        join(&self.base, shown)
+        match shown.strip_prefix('/') {
+            // A path that was given absolutely: where it lies must not decide what a value is.
+            Some(rest) => join(&format!("/{DISK}"), rest),
+            None => join(&self.base, shown),
+        }
     }
 
     /// The shown path of an absolute one; `None` when it lies outside of the made-up root.
     pub(super) fn shown(&self, absolute: &str) -> Option<String> {
-        if self.base == "/" {
-            return Some(absolute.to_owned());
+        if let Some(rest) = absolute.strip_prefix('/').and_then(|path| path.strip_prefix(DISK))
+            && (rest.is_empty() || rest.starts_with('/'))
+        {
+            return Some(if rest.is_empty() { "/".to_owned() } else { rest.to_owned() });
         }
         let path = relative(&self.base, absolute);
         (!depends_on_checkout(&path)).then_some(path)
@@ -131,6 +135,10 @@ mod tests {
         let absolute = climbing.absolute("../../x/terragrunt.hcl");
         assert_eq!(climbing.shown(&absolute).as_deref(), Some("../../x/terragrunt.hcl"));
         assert_eq!(climbing.repository(), None);
+        let absolutely = climbing.absolute("/srv/x/terragrunt.hcl");
+        assert!(depends_on_checkout(&absolutely));
+        assert_eq!(climbing.shown(&absolutely).as_deref(), Some("/srv/x/terragrunt.hcl"));
+        assert_eq!(relative(&climbing.absolute("/srv"), &absolutely), "x/terragrunt.hcl");
         let below = Root::new(Some("infra"), std::iter::empty());
         assert_eq!(
             below.repository().map(|repo| relative(repo, &below.absolute("x"))),
