@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
-use super::super::progress::Line;
-use super::super::scan::could_not_walk;
+use super::super::tree::{TreeArgs, scanned};
 use super::Args;
 use crate::audit::expected::{Access, Expected, ExpectedState, TableRef};
 use crate::config::Config;
 use crate::repo::inventory::LockMode;
-use crate::repo::scan::{ScanOptions, scan};
 use crate::rules;
 use crate::unlock::decide::WhichLock;
 use crate::unlock::seen::{State, Store};
@@ -118,18 +116,7 @@ fn in_repository() -> bool {
 }
 
 fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
-    let options = ScanOptions {
-        paths: paths.to_vec(),
-        exclude: config.shown_excludes(),
-        no_ignore: false,
-        threads: None,
-        engine: None,
-        base: None,
-    };
-    let line = Line::new(false);
-    let found = scan(&options, &line);
-    line.finish();
-    Ok(Expected::of(&found.map_err(|error| could_not_walk(&error))?))
+    Ok(Expected::of(&scanned(&TreeArgs::of(paths).options(config), false)?))
 }
 
 /// The states of a directory: all of one place, else the user has to choose.
