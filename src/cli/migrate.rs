@@ -116,7 +116,8 @@ pub(super) struct Args {
     out: OutArgs,
     #[command(flatten, next_help_heading = "What to plan")]
     tree: TreeArgs,
-    #[command(flatten)]
+    // A heading holds until the next one.
+    #[command(flatten, next_help_heading = None)]
     config: ConfigArgs,
     /// No progress, and no summary.
     #[arg(long, short)]

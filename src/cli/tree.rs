@@ -11,11 +11,12 @@ use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
 use crate::repo::shown::Home;
 use crate::repo::walk::{WalkOptions, walk};
 
-/// What of the repository is read.
+/// What of the repository is read. A command can give what is left out a heading of its own; paths and threads stand
+/// with its arguments and general options in any case.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct TreeArgs {
     /// Directories or files [default: the current directory].
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", help_heading = None)]
     pub paths: Vec<PathBuf>,
     /// Leave out paths that match this glob (repeatable).
     #[arg(long, value_name = "GLOB")]
@@ -23,7 +24,6 @@ pub(super) struct TreeArgs {
     /// Look into what git ignores, too.
     #[arg(long)]
     no_ignore: bool,
-    // Stands with the general options, whatever heading a command gives the others.
     /// Threads for reading the repository [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = None)]
     threads: Option<u16>,
