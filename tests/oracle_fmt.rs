@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lockshift::migrate::change::{Change, plan_changes};
+use lockshift::migrate::change::Change;
+use lockshift::migrate::source_edits::plan_changes;
 use lockshift::repo::source::Source;
 use lockshift::repo::syntax::hcl;
 use lockshift::repo::text::{BOM, Text};
