@@ -3,6 +3,7 @@
 
 pub mod date;
 mod error;
+mod limits;
 mod raw;
 mod schema;
 

@@ -13,16 +13,18 @@
 //! |---|---|---|
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`], [`shell`] |
-//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`], [`workspace`] |
-//! | [`finding`], [`rules`] | a finding, its severity, the registry of rules and their pages | [`repo`] (rules only) |
+//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`], [`moment`], [`shell`], [`workspace`] |
+//! | [`finding`] | a finding | [`repo`], [`severity`] |
+//! | [`rules`] | the registry of rules and their pages; a scan's rules are judged there | [`repo`], [`finding`], [`config`], [`policy`] |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
-//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`], [`workspace`] |
-//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons | [`workspace`] |
+//! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`], [`policy`], [`moment`], [`shell`], [`workspace`] |
+//! | [`policy`] | AWS's policy evaluation: who can do what, with reasons; the rules about it | [`severity`], [`workspace`] |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
+//! | [`severity`] | how much a finding matters | nothing |
 //! | [`shell`] | words for a shell, and what no terminal should get | nothing |
 //! | [`workspace`] | where a workspace's state lives | nothing |
-//! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`rules`] |
-//! | [`report`] | one file per output format | findings, inventory, plan |
+//! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`repo`], [`rules`] |
+//! | [`report`] | one file per output format | what it shows: findings, inventory, plan, audit, policies, unlocking |
 //!
 //! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding` and `shell`.
 //! `repo::walk`, the writing half of `migrate` and `migrate::past` touch the disk, `audit::collect` touches AWS;
@@ -41,6 +43,7 @@ pub mod policy;
 pub mod repo;
 pub mod report;
 pub mod rules;
+pub mod severity;
 pub mod shell;
 pub mod unlock;
 pub mod workspace;

@@ -1,35 +1,26 @@
 //! `lockshift audit` as its users run it, on the saved snapshot of `fixtures/audit` and on exports: no network.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::string_slice)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use assert_cmd::Command;
 use serde_json::{Value, json};
+use support::said::Said;
+use support::tree::tree;
 use tempfile::TempDir;
-
-/// What a run said and how it ended.
-struct Said {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
 
 /// The program in a directory and an environment that decide nothing, and that lead to no AWS.
 fn run(dir: &Path, args: &[&str]) -> Said {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lockshift"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
     command.current_dir(dir).arg("audit").args(args);
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM", "AWS_PROFILE"] {
         command.env_remove(variable);
     }
-    let output = command.output().unwrap();
-    Said {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Said::of(&mut command)
 }
 
 fn repository() -> &'static Path {
@@ -41,22 +32,6 @@ const SNAPSHOT: &str = "fixtures/audit/snapshot.json";
 /// The audit of README: the made-up company's repository against a snapshot of its stores.
 fn fixture(more: &[&str]) -> Said {
     run(repository(), &[&["fixtures/monorepo", "--snapshot", SNAPSHOT], more].concat())
-}
-
-fn json_of(said: &Said) -> Value {
-    serde_json::from_str(&said.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}{}", said.stdout, said.stderr))
-}
-
-/// A directory with these files.
-fn tree(files: &[(&str, &str)]) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    for (name, text) in files {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    dir
 }
 
 /// A root module whose state is `b/k`, locked in S3 alone.
@@ -219,11 +194,11 @@ fn every_format_is_well_formed() {
             said.stdout
         );
     }
-    let json: Value = json_of(&said("json"));
+    let json: Value = said("json").json();
     assert_eq!(json["schema_version"], 1);
     assert_eq!(json["generated_at"], "2026-11-30T09:00:00Z");
     assert!(json["unread"].as_array().unwrap().iter().any(|one| one["missing_action"] == "dynamodb:Scan"));
-    let sarif: Value = json_of(&said("sarif"));
+    let sarif: Value = said("sarif").json();
     assert_eq!(sarif["version"], "2.1.0");
     for result in sarif["runs"][0]["results"].as_array().unwrap() {
         let uri = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
@@ -266,7 +241,7 @@ fn a_file_of_the_repository_that_was_not_read_is_unread_here_too() {
     fs::write(dir.path().join("secret.tf"), b"\0GITCRYPT\0 backend \"s3\" \x01\x02").unwrap();
     let said = run(dir.path(), &[".", "--snapshot", "s.json", "--format", "json", "--fail-on", "never"]);
     assert_eq!(said.code, 3, "{}", said.stdout);
-    let unread = json_of(&said)["unread"].clone();
+    let unread = said.json()["unread"].clone();
     assert!(
         unread.as_array().unwrap().iter().any(|one| one["operation"] == "scan" && one["hides_locks"] == true),
         "{unread}"
@@ -315,7 +290,7 @@ fn exports_become_a_snapshot() {
     assert_eq!(saved["buckets"][0]["locks"][0]["body"]["lock"]["Who"], "a@b");
     assert_eq!(saved["tables"][0]["items"][0]["body"]["lock"]["ID"], "7");
     assert_eq!(saved["unread"], json!([]));
-    assert_eq!(json_of(&said)["generated_at"], "2026-11-30T12:00:00Z");
+    assert_eq!(said.json()["generated_at"], "2026-11-30T12:00:00Z");
     // Without the bodies nobody knows whose lock it is.
     let without: Vec<&str> =
         args.iter().copied().filter(|arg| !matches!(*arg, "--lock-bodies" | "locks")).collect();
@@ -358,7 +333,7 @@ mod judged {
     use super::*;
 
     fn rules(said: &Said) -> Vec<(String, String)> {
-        let json = json_of(said);
+        let json = said.json();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let findings = json["findings"].as_array().unwrap();
         findings.iter().map(|found| (text(&found["rule"]), text(&found["subject"]))).collect()
@@ -392,7 +367,7 @@ mod judged {
         // A running apply holds both locks, and nothing is wrong with it.
         let healthy = "s3://acme-tfstate-platform/platform/dns/terraform.tfstate";
         assert!(!found.iter().any(|(_, subject)| subject == healthy), "{found:#?}");
-        let json = json_of(&said);
+        let json = said.json();
         let states = json["states"].as_array().unwrap();
         let dns =
             states.iter().find(|state| state["state_path"] == "platform/dns/terraform.tfstate").unwrap();

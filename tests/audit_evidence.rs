@@ -1,7 +1,6 @@
 //! What `audit` says is what `migrate --evidence` reads: a judged audit, as JSON, decides about the final phase.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
 
 use lockshift::audit::expected::{Access, Expected, ExpectedState};
 use lockshift::audit::judge::{JudgeOptions, judge};

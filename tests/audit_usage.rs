@@ -1,9 +1,7 @@
 //! What `lockshift audit` refuses before it reads anything: wrong names, options that would be ignored, files that can't
 //! be written. And whose credentials it takes, against a store made by hand.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
 
 mod support;
 

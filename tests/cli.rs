@@ -1,18 +1,20 @@
 //! The program as its users run it: arguments in, text and exit code out.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use assert_cmd::Command;
 use serde_json::Value;
-use tempfile::TempDir;
+use support::said::Said;
+use support::tree::tree;
 
 /// The program, in a directory and an environment that decide nothing.
 fn lockshift(dir: &Path) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lockshift"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
     command.current_dir(dir);
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"] {
         command.env_remove(variable);
@@ -20,35 +22,8 @@ fn lockshift(dir: &Path) -> Command {
     command
 }
 
-/// What a run said and how it ended.
-struct Said {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
 fn run(dir: &Path, args: &[&str]) -> Said {
-    run_with(lockshift(dir).args(args))
-}
-
-fn run_with(command: &mut Command) -> Said {
-    let output = command.output().unwrap();
-    Said {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// A directory with these files.
-fn tree(files: &[(&str, &str)]) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    for (name, text) in files {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    dir
+    Said::of(lockshift(dir).args(args))
 }
 
 /// A root module with `required_version`, so that no version rule fires.
@@ -279,7 +254,7 @@ fn output_goes_to_the_file_and_stdout_stays_empty() {
 fn colour_follows_the_flag_and_the_environment() {
     let dir = tree(&[("a/main.tf", &module(LOCKFILE))]);
     let coloured = |args: &[&str], variables: &[(&str, &str)]| {
-        let said = run_with(lockshift(dir.path()).args(args).envs(variables.iter().copied()));
+        let said = Said::of(lockshift(dir.path()).args(args).envs(variables.iter().copied()));
         said.stdout.contains('\u{1b}')
     };
     assert!(!coloured(&["scan"], &[]));
@@ -318,12 +293,12 @@ fn configuration_errors_are_2() {
 #[test]
 #[cfg(unix)]
 fn a_closed_pipe_is_no_error() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     let names: Vec<String> = (0..500).map(|n| format!("envs/{n}/main.tf")).collect();
     let text = module(LOCKFILE);
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
     let dir = tree(&files);
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("lockshift"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lockshift"))
         .args(["scan", "--format", "json", "--fail-on", "never"])
         .current_dir(dir.path())
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! `docs/schema/config.schema.json` against the reader of `lockshift.toml`: an editor that follows the schema and the
 //! program must say the same of a file. An independent validator (Python's jsonschema) judges for the schema.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![cfg(test)]
 
 mod support;
 

@@ -1,34 +1,16 @@
 //! `audit` against an emulator of S3 and DynamoDB, on locks, digests and versions that the real terraform made.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use support::emulator::Emulator;
 use support::root_module::{Mode, RootModule};
 use tempfile::TempDir;
-
-/// One at a time: see the tests of `migrate`.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn emulator() -> (Emulator, MutexGuard<'static, ()>) {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let emulator = Emulator::start();
-    emulator.create_bucket("states");
-    emulator.create_lock_table("locks");
-    (emulator, alone)
-}
 
 /// One audit's JSON and exit code.
 struct Audited {
@@ -81,7 +63,7 @@ impl Audited {
 
 #[test]
 fn a_running_apply_is_healthy_and_a_killed_one_is_stale_in_both_stores() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let mut stack = RootModule::at(top.path(), "app", "app/terraform.tfstate", Mode::Dual)
         .with_prefix("spaces", Mode::Dual);
@@ -131,7 +113,7 @@ fn a_running_apply_is_healthy_and_a_killed_one_is_stale_in_both_stores() {
 
 #[test]
 fn force_unlock_in_the_wrong_mode_leaves_an_orphan() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let stack = RootModule::at(top.path(), "app", "orphan/terraform.tfstate", Mode::Dual);
     stack.init(&emulator);
@@ -161,7 +143,7 @@ fn force_unlock_in_the_wrong_mode_leaves_an_orphan() {
 
 #[test]
 fn two_clients_of_different_modes_hold_one_state_at_once() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let key = "shared/terraform.tfstate";
     let old = RootModule::at(top.path(), "old", key, Mode::Dynamodb).run_on("alice");
@@ -183,7 +165,7 @@ fn two_clients_of_different_modes_hold_one_state_at_once() {
 
 #[test]
 fn a_rolled_back_backend_meets_a_stale_digest() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let path = "back/terraform.tfstate";
     let stack = RootModule::at(top.path(), "app", path, Mode::Dynamodb);
@@ -206,7 +188,7 @@ fn a_rolled_back_backend_meets_a_stale_digest() {
 
 #[test]
 fn of_thirty_applies_the_two_that_went_around_the_lock_are_named() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     emulator.set_versioning("states", "Enabled");
     let top = TempDir::new().unwrap();
     let path = "covered/terraform.tfstate";
@@ -259,7 +241,7 @@ fn of_thirty_applies_the_two_that_went_around_the_lock_are_named() {
 
 #[test]
 fn a_covered_state_is_proven_and_lets_the_final_phase_pass() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     emulator.set_versioning("states", "Enabled");
     let top = TempDir::new().unwrap();
     let path = "proven/terraform.tfstate";
@@ -293,7 +275,7 @@ fn a_covered_state_is_proven_and_lets_the_final_phase_pass() {
 
 #[test]
 fn a_role_that_can_t_release_its_lock_is_found_and_holds_the_dual_phase_back() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let stack = RootModule::at(top.path(), "app", "app/terraform.tfstate", Mode::Dynamodb);
     let config = "[roles]\nrunners = [\"arn:aws:iam::*:role/ci/tf-apply\"]\n";
@@ -367,7 +349,7 @@ fn a_role_that_can_t_release_its_lock_is_found_and_holds_the_dual_phase_back() {
 
 #[test]
 fn the_key_that_encrypts_the_locks_is_read_with_the_identities() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let key =
         emulator.kms("CreateKey", &serde_json::json!({}))["KeyMetadata"]["Arn"].as_str().unwrap().to_owned();
     let grant = serde_json::json!({

@@ -1,24 +1,18 @@
 //! The whole way with the real terraform against an emulator of S3 and DynamoDB: from the table to both locks to the
 //! lockfile alone, and back. What is held while an apply runs is read from both stores, never taken from a log.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use support::emulator::Emulator;
 use support::root_module::{EMULATED, RESOURCE};
+use support::tree::put;
 use tempfile::TempDir;
 
 /// Longer than any step here takes; a run that ends is not waited for.
@@ -47,11 +41,6 @@ impl Held {
     }
 }
 
-fn put(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
 impl Stack {
     /// A root module `app` with these files; `KEY` stands for its key, `EMULATED` for what the emulator needs.
     fn new(name: &str, files: &[(&str, &str)]) -> Self {
@@ -60,9 +49,9 @@ impl Stack {
         let key = format!("{name}/terraform.tfstate");
         let emulated: String =
             EMULATED.iter().map(|(setting, value)| format!("    {setting} = {value}\n")).collect();
-        put(&dir.join("hold.tf"), RESOURCE);
+        put(&dir, "hold.tf", RESOURCE);
         for (file, text) in files {
-            put(&top.path().join(file), &text.replace("EMULATED\n", &emulated).replace("KEY", &key));
+            put(top.path(), file, text.replace("EMULATED\n", &emulated).replace("KEY", &key));
         }
         Self { top, dir, key, workspace: None, init: Vec::new() }
     }
@@ -179,18 +168,6 @@ impl Drop for Running {
     }
 }
 
-/// One at a time: five emulators and terraforms at once on two processors made an apply fail to take its lock once,
-/// in a table that nobody else used.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn emulator() -> (Emulator, MutexGuard<'static, ()>) {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let emulator = Emulator::start();
-    emulator.create_bucket("states");
-    emulator.create_lock_table("locks");
-    (emulator, alone)
-}
-
 const TO_DUAL: [&str; 5] = ["--phase", "dual", "--write", "--waive", "version-unproven=test"];
 
 const TO_FINAL: [&str; 9] = [
@@ -242,7 +219,7 @@ fn there(stack: &Stack, emulator: &Emulator) {
 
 #[test]
 fn a_block_there_and_back() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let stack = Stack::new("block", &[("app/main.tf", BLOCK)]);
     let written = fs::read_to_string(stack.dir.join("main.tf")).unwrap();
     there(&stack, &emulator);
@@ -274,7 +251,7 @@ fn a_block_there_and_back() {
 
 #[test]
 fn a_workspace() {
-    there(&Stack::new("workspace", &[("app/main.tf", BLOCK)]).in_workspace("blue"), &emulator().0);
+    there(&Stack::new("workspace", &[("app/main.tf", BLOCK)]).in_workspace("blue"), &Emulator::alone().0);
 }
 
 #[test]
@@ -283,7 +260,7 @@ fn an_override_file() {
     let shadowed = "terraform {\n  required_version = \">= 1.11\"\n  backend \"s3\" {\n    bucket = \"elsewhere\"\n    \
                     key    = \"KEY\"\n    region = \"us-east-1\"\n    dynamodb_table = \"other\"\n  }\n}\n";
     let stack = Stack::new("override", &[("app/main.tf", shadowed), ("app/backend_override.tf", BLOCK)]);
-    there(&stack, &emulator().0);
+    there(&stack, &Emulator::alone().0);
 }
 
 #[test]
@@ -295,7 +272,7 @@ fn json_syntax() {
          {settings}        \"bucket\": \"states\",\n        \"key\": \"KEY\",\n        \"region\": \"us-east-1\",\n\
          \x20       \"dynamodb_table\": \"locks\"\n      }}\n    }}\n  }}\n}}\n"
     );
-    there(&Stack::new("json", &[("app/backend.tf.json", &text)]), &emulator().0);
+    there(&Stack::new("json", &[("app/backend.tf.json", &text)]), &Emulator::alone().0);
 }
 
 #[test]
@@ -312,5 +289,5 @@ fn a_backend_config_file() {
         ],
     )
     .init_with(&["-backend-config=env/dev.tfbackend"]);
-    there(&stack, &emulator().0);
+    there(&stack, &Emulator::alone().0);
 }

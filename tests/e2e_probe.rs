@@ -1,37 +1,16 @@
 //! `audit --probe` and `unlock` against stores that honour conditions (moto, SeaweedFS) and one that ignores them
 //! (rclone): only running them tells.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
-
-use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use support::double::{Double, Reply};
 use support::emulator::Emulator;
+use support::lockshift_at;
 use support::stores::Store;
 use tempfile::TempDir;
-
-/// A `lockshift` command that reaches one store and nothing else.
-fn lockshift(dir: &Path, url: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
-    command.current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
-    command
-        .env("AWS_ACCESS_KEY_ID", "any")
-        .env("AWS_SECRET_ACCESS_KEY", "any")
-        .env("AWS_REGION", "us-east-1");
-    command.env("AWS_EC2_METADATA_DISABLED", "true");
-    command.args(arguments).args(["--endpoint-url", url]);
-    command
-}
 
 /// Makes a bucket, with versions or without, through the store's own API.
 fn s3(url: &str, method: &str, path: &str, body: &str) -> u16 {
@@ -43,7 +22,7 @@ fn s3(url: &str, method: &str, path: &str, body: &str) -> u16 {
 fn probe(url: &str, bucket: &str) -> (Option<i32>, Value) {
     let dir = TempDir::new().unwrap();
     let arguments = ["audit", "--bucket", bucket, "--probe", "--settle", "0", "--format", "json"];
-    let output = lockshift(dir.path(), url, &arguments).output().unwrap();
+    let output = lockshift_at(dir.path(), url, &arguments).output().unwrap();
     let json = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code(), json)
@@ -130,7 +109,7 @@ fn a_store_that_ignores_conditions_is_critical_and_nothing_is_released_there() {
     assert_eq!(s3(&url, "PUT", "/states/k.tflock", &lock), 200);
     let dir = TempDir::new().unwrap();
     let arguments = ["unlock", "s3://states/k", "--id", "1", "--no-table", "--yes", "--even-if-young"];
-    let output = lockshift(dir.path(), &url, &arguments).output().unwrap();
+    let output = lockshift_at(dir.path(), &url, &arguments).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("refused unlock-store-unconditional"), "{said}");

@@ -2,13 +2,7 @@
 //! apply, by `force-unlock` in the wrong mode, taken anew between reading and removing. What is left is read from the
 //! stores, never taken from the program's own word.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
@@ -16,23 +10,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use support::emulator::Emulator;
 use support::root_module::{Mode, RootModule};
 use tempfile::TempDir;
-
-/// One at a time: see the tests of `migrate`.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn emulator() -> (Emulator, MutexGuard<'static, ()>) {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let emulator = Emulator::start();
-    emulator.create_bucket("states");
-    emulator.create_lock_table("locks");
-    (emulator, alone)
-}
 
 /// Both stores' lock IDs.
 fn held(emulator: &Emulator, state_path: &str) -> (Option<String>, Option<String>) {
@@ -49,7 +31,7 @@ fn unlock(dir: &Path, emulator: &Emulator, arguments: &[&str]) -> (Option<i32>, 
 
 #[test]
 fn a_killed_apply_s_lock_goes_from_both_stores_and_is_recorded() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let stack = RootModule::new("killed/terraform.tfstate", Mode::Dual);
     stack.init(&emulator);
     stack.apply(&emulator, "first");
@@ -100,7 +82,7 @@ fn a_killed_apply_s_lock_goes_from_both_stores_and_is_recorded() {
 
 #[test]
 fn one_side_is_left_by_force_unlock_in_the_wrong_mode() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let mut stack = RootModule::new("split/terraform.tfstate", Mode::Dual).with_prefix("spaces", Mode::Dual);
     stack.init(&emulator);
     stack.in_workspace(&emulator, "blue");
@@ -133,7 +115,7 @@ fn one_side_is_left_by_force_unlock_in_the_wrong_mode() {
 
 #[test]
 fn a_lock_that_is_taken_anew_between_reading_and_removing_survives() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let stack = RootModule::new("race/terraform.tfstate", Mode::Dual);
     stack.init(&emulator);
     stack.apply(&emulator, "first");
@@ -165,7 +147,7 @@ fn a_lock_that_is_taken_anew_between_reading_and_removing_survives() {
 
 #[test]
 fn a_no_removes_nothing_and_ctrl_c_at_the_question_neither() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let lock = r#"{"ID":"1","Created":"2020-01-01T00:00:00Z","Path":"states/k"}"#;
     emulator.put("states", "k.tflock", lock);
     let here = TempDir::new().unwrap();
@@ -221,7 +203,7 @@ impl Asked {
 
 #[test]
 fn an_audit_s_findings_are_released_each_judged_anew() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let top = TempDir::new().unwrap();
     let stacks: Vec<RootModule> = ["one", "two"]
         .iter()
@@ -270,7 +252,7 @@ fn an_audit_s_findings_are_released_each_judged_anew() {
 
 #[test]
 fn what_terraform_can_t_remove_goes_when_it_is_named() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     emulator.put("states", "broken/a.tfstate.tflock", "");
     emulator.put_item("locks", "states/broken/a.tfstate", "Other", "x");
     let here = TempDir::new().unwrap();
@@ -293,7 +275,7 @@ fn what_terraform_can_t_remove_goes_when_it_is_named() {
 
 #[test]
 fn a_stale_digest_is_set_right_and_terraform_goes_on() {
-    let (emulator, _alone) = emulator();
+    let (emulator, _alone) = Emulator::alone();
     let stack = RootModule::new("digest/terraform.tfstate", Mode::Dynamodb);
     stack.init(&emulator);
     stack.apply(&emulator, "first");

@@ -5,14 +5,7 @@
 //! `StringNotEquals aws:username`), it has no `aws:PrincipalArn`, and no `s3:if-none-match` and `s3:if-match`, which
 //! it takes for absent: the two statements with them would stop every lock, and are left out. Its users are IAM users,
 //! never roles; there is one account.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 use std::fs;
 use std::path::Path;

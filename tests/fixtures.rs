@@ -1,11 +1,6 @@
 //! `fixtures/monorepo` holds every shape that scan knows; `EXPECTED.json` beside it says what must be found.
 //! `fixtures/broken` holds what can't be read; each of its files must be named.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 

@@ -1,7 +1,8 @@
 //! `--history`: earlier commits are scanned as the working tree is, and nothing of the user's is touched or run.
 #![cfg(unix)]
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
+use support::tree::put;
 use tempfile::TempDir;
 
 const TABLE: &str = "dynamodb_table = \"arn:aws:dynamodb:eu-west-1:111122223333:table/locks\"";
@@ -30,12 +32,6 @@ fn git(dir: &Path, day: u32, args: &[&str]) -> Output {
         .unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     output
-}
-
-fn put(dir: &Path, file: &str, text: &str) {
-    let path = dir.join(file);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
 }
 
 fn module(dir: &Path, path: &str, lock: &str) {

@@ -1,13 +1,7 @@
 //! A repository that was made to do harm, before every command that reads one: nothing in it may make the program wait,
 //! take all memory, run something, write elsewhere, or send credentials to somebody.
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
@@ -20,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use support::double::Double;
+use support::tree::put;
 use tempfile::TempDir;
 
 /// Address space that a run may take. One thread and a debug build take a small part of it.
@@ -81,12 +76,6 @@ fn text(mut file: &fs::File) -> String {
     text
 }
 
-fn put(dir: &Path, name: &str, text: &str) {
-    let path = dir.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
 fn pipe(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
@@ -132,7 +121,7 @@ const BESIDE: &[&str] = &[
 fn around(name: &str) -> TempDir {
     let dir = TempDir::new().unwrap();
     fs::create_dir_all(dir.path().join(".git/info")).unwrap();
-    put(dir.path(), "main.tf", &by_variable());
+    put(dir.path(), "main.tf", by_variable());
     put(dir.path(), "init.sh", "terraform init -backend-config=named.conf\n");
     if name != "named.conf" {
         put(dir.path(), "named.conf", "bucket = \"b\"\n");
@@ -211,7 +200,7 @@ fn huge_files_are_said_and_never_read_whole() {
 #[test]
 fn a_default_does_not_stand_in_for_a_file_that_was_not_read() {
     let dir = TempDir::new().unwrap();
-    put(dir.path(), "main.tf", &by_variable());
+    put(dir.path(), "main.tf", by_variable());
     let mode = |dir: &Path| lockshift(dir, SCAN).json()["roots"][0]["backends"][0]["mode"].clone();
     assert_eq!(mode(dir.path()), "dynamodb");
     sparse(&dir.path().join("terraform.tfvars"), "t = null\n");
@@ -357,7 +346,7 @@ fn endpoints_that_only_the_repository_names_get_no_request() {
 #[test]
 fn a_region_leads_to_no_other_host() {
     let dir = TempDir::new().unwrap();
-    put(dir.path(), "main.tf", &MODULE.replace("eu-west-1", "example.com/"));
+    put(dir.path(), "main.tf", MODULE.replace("eu-west-1", "example.com/"));
     let said = lockshift(dir.path(), &["audit", ".", "--settle", "0", "--iam", "--format", "json"]);
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
     let json = said.json();
@@ -382,7 +371,7 @@ fn git_runs_nothing_that_the_repository_names() {
     put(
         &repository,
         "main.tf",
-        &MODULE.replace("    dynamodb_table", "    use_lockfile   = true\n    dynamodb_table"),
+        MODULE.replace("    dynamodb_table", "    use_lockfile   = true\n    dynamodb_table"),
     );
     put(&repository, ".gitattributes", "* diff=trap filter=trap merge=trap\n");
     // The directory of the repository lies elsewhere, and a file says so.

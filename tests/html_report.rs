@@ -2,8 +2,7 @@
 //! script, in light and dark and on paper, and stays usable with thousands of root modules. `scripts/test` installs
 //! Chromium and what drives it; set LOCKSHIFT_SCREENSHOTS to a directory to keep pictures of what was seen.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+#![cfg(test)]
 
 mod support;
 

@@ -1,14 +1,7 @@
 //! `lockshift migrate` as its users run it: what it prints, writes and commits, and what it does when the disk, the
 //! repository or somebody else is in the way.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
@@ -20,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use support::tree::{put, tree};
 use tempfile::TempDir;
 
 /// What a run said and how it ended.
@@ -67,20 +61,6 @@ fn git(dir: &Path, args: &[&str]) -> String {
     let output = command.args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn put(dir: &Path, name: &str, text: &str) {
-    let path = dir.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn tree(files: &[(&str, &str)]) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    for (name, text) in files {
-        put(dir.path(), name, text);
-    }
-    dir
 }
 
 fn repository(files: &[(&str, &str)]) -> TempDir {
@@ -250,8 +230,8 @@ fn exit_codes_and_the_summary() {
     assert_eq!(migrate(dir.path(), &["--phase", "dual", "--check"]).code, 0);
 
     // A refusal is 1, and the others go on.
-    put(dir.path(), "d/main.tf", &module("d", "    dynamodb_table = var.table\n"));
-    put(dir.path(), "e/main.tf", &before("e"));
+    put(dir.path(), "d/main.tf", module("d", "    dynamodb_table = var.table\n"));
+    put(dir.path(), "e/main.tf", before("e"));
     let said = migrate(dir.path(), &["--phase", "dual", "--write"]);
     assert_eq!(said.code, 1);
     assert!(said.stderr.contains("  d unresolved-setting\n    d/main.tf:7: "), "{}", said.stderr);
@@ -420,8 +400,8 @@ impl Drop for Small {
 fn a_full_disk_and_a_read_only_one_change_nothing() {
     let Some(small) = Small::mount("size=256k") else { return };
     let dir = small.0.path();
-    put(dir, "a/main.tf", &before("a"));
-    put(dir, "b/main.tf", &before("b"));
+    put(dir, "a/main.tf", before("a"));
+    put(dir, "b/main.tf", before("b"));
     let files = snapshot(dir);
     let mut filler = fs::File::create(dir.join("filler")).unwrap();
     while filler.write_all(&[0; 4096]).is_ok() {}
@@ -450,7 +430,7 @@ fn a_killed_run_leaves_whole_files_and_another_one_finishes() {
     let mut halfway = 0;
     for wait in [0, 1, 2, 5, 10] {
         for name in &names {
-            put(dir.path(), name, &before("k"));
+            put(dir.path(), name, before("k"));
         }
         let mut child = command(dir.path(), &["--phase", "dual", "--write", "--quiet"])
             .stdout(Stdio::null())
@@ -536,8 +516,8 @@ fn commits_leave_the_working_tree_alone() {
 #[test]
 fn a_file_that_is_not_as_committed_is_refused() {
     let dir = repository(&[("a/main.tf", &before("a")), ("b/main.tf", &before("b"))]);
-    put(dir.path(), "a/main.tf", &format!("# mine\n{}", before("a")));
-    put(dir.path(), "new/main.tf", &before("new"));
+    put(dir.path(), "a/main.tf", format!("# mine\n{}", before("a")));
+    put(dir.path(), "new/main.tf", before("new"));
     let said = migrate(dir.path(), &["--phase", "dual", "--commit"]);
     assert_eq!(said.code, 2);
     assert!(said.stderr.contains("a/main.tf has changes that are not committed"), "{}", said.stderr);
@@ -562,7 +542,7 @@ fn detached_heads_and_repositories_without_a_commit() {
 
     let two = tree(&[]);
     for name in ["one", "two"] {
-        put(two.path(), &format!("{name}/main.tf"), &before(name));
+        put(two.path(), &format!("{name}/main.tf"), before(name));
         git(&two.path().join(name), &["init", "-q"]);
     }
     let said = migrate(two.path(), &["--phase", "dual", "--commit"]);
@@ -732,7 +712,7 @@ fn hostile_names_stay_text() {
 #[test]
 fn history_decides_how_long_it_soaked() {
     let dir = repository(&[("a/main.tf", &before("a"))]);
-    put(dir.path(), "a/main.tf", &after("a"));
+    put(dir.path(), "a/main.tf", after("a"));
     git(dir.path(), &["commit", "-qam", "dual"]);
     let young = migrate(dir.path(), &["--phase", "final"]);
     assert_eq!((young.code, young.stdout.len()), (1, 0));
@@ -740,7 +720,7 @@ fn history_decides_how_long_it_soaked() {
     assert_eq!(migrate(dir.path(), &["--phase", "final", "--soak-days", "0"]).code, 0);
 
     let old = repository(&[("a/main.tf", &before("a"))]);
-    put(old.path(), "a/main.tf", &after("a"));
+    put(old.path(), "a/main.tf", after("a"));
     let mut commit = Command::new("git");
     commit.arg("-C").arg(old.path()).args([
         "-c",

@@ -1,12 +1,7 @@
 //! The real terraform judges what `fixtures/monorepo/EXPECTED.json` says: every root module that terraform can
 //! initialise must record exactly the backend that is expected of scan. So the expectations can't be wrong in the
 //! same way as the program.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 

@@ -1,11 +1,6 @@
 //! HashiCorp's own HCL parser is the judge: the backend blocks and literal arguments that it finds in every
 //! `.tf` fixture are the ones that our reader finds, and a file that it refuses is a problem for us, too.
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 

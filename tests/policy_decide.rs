@@ -1,7 +1,6 @@
 //! `lockshift policy decide` as a program: flags, batches, exit codes, and what it says of input that it cannot read.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(test)]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,13 +1,6 @@
 //! `lockshift policy` as a program: what it writes for the fixtures, that nothing of a present policy is lost, that it
 //! refuses instead of locking somebody out, and that its HCL is what `terraform fmt` would write.
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 use std::fs;
 use std::io::Write;

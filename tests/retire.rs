@@ -1,18 +1,14 @@
 //! `audit --retire` over a repository in which the table's name stands in every kind of place, from a saved snapshot.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(test)]
 
-use std::fs;
+mod support;
+
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::tree::put;
 use tempfile::TempDir;
-
-fn write(dir: &Path, name: &str, text: &str) {
-    let path = dir.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 /// A table that nobody locks with any more.
 fn snapshot() -> Value {
@@ -46,7 +42,7 @@ fn retire(dir: &Path) -> (Option<i32>, Value) {
 }
 
 fn retire_with(dir: &Path, snapshot: &Value) -> (Option<i32>, Value) {
-    write(dir, "snapshot.json", &snapshot.to_string());
+    put(dir, "snapshot.json", snapshot.to_string());
     let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
         .current_dir(dir)
         .env_clear()
@@ -78,35 +74,35 @@ fn goes(judged: &Value) -> Vec<String> {
 fn everything_that_carries_the_name_is_listed_with_its_place() {
     let dir = TempDir::new().unwrap();
     let repo = dir.path();
-    write(
+    put(
         repo,
         "repo/app/main.tf",
         "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",
     );
-    write(
+    put(
         repo,
         "repo/base/main.tf",
         "resource \"aws_dynamodb_table\" \"locks\" {\n  name     = var.table\n  hash_key = \"LockID\"\n\n  attribute {\n    name = \"LockID\"\n    type = \"S\"\n  }\n}\n",
     );
-    write(repo, "repo/base/variables.tf", "variable \"table\" {\n  default = \"acme-locks\"\n}\n");
-    write(
+    put(repo, "repo/base/variables.tf", "variable \"table\" {\n  default = \"acme-locks\"\n}\n");
+    put(
         repo,
         "repo/base/outputs.tf",
         "output \"lock_table\" {\n  value = aws_dynamodb_table.locks.name\n}\n",
     );
     // Another module's variable of the same name is none of it, and neither is a table with a longer name.
-    write(
+    put(
         repo,
         "repo/other/main.tf",
         "output \"x\" {\n  value = var.table\n}\n\nlocals {\n  t = \"acme-locks-2\"\n}\n",
     );
-    write(
+    put(
         repo,
         "repo/base/iam.tf",
         "data \"aws_iam_policy_document\" \"runner\" {\n  statement {\n    actions   = [\"dynamodb:PutItem\"]\n    resources = [\"arn:aws:dynamodb:eu-west-1:111122223333:table/acme-locks\"]\n  }\n}\n",
     );
-    write(repo, "repo/.github/workflows/plan.yml", "env:\n  TF_VAR_table: ${{ secrets.STATE_LOCK_TABLE }}\n");
-    write(
+    put(repo, "repo/.github/workflows/plan.yml", "env:\n  TF_VAR_table: ${{ secrets.STATE_LOCK_TABLE }}\n");
+    put(
         repo,
         "repo/docs/state.md",
         "The table acme-locks holds our locks.\n\nAsk before you touch acme-locks.\n",
@@ -137,12 +133,12 @@ fn everything_that_carries_the_name_is_listed_with_its_place() {
 fn a_setting_that_only_a_run_knows_is_followed_to_the_secret_behind_it() {
     let dir = TempDir::new().unwrap();
     let repo = dir.path();
-    write(
+    put(
         repo,
         "repo/main.tf",
         "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n  }\n}\n",
     );
-    write(
+    put(
         repo,
         "repo/.github/workflows/apply.yml",
         "jobs:\n  apply:\n    steps:\n      - run: terraform init -backend-config=\"dynamodb_table=${LOCK_TABLE}\"\n        env:\n          LOCK_TABLE: ${{ secrets.LOCK_TABLE_NAME }}\n",
@@ -196,8 +192,8 @@ fn what_may_lock_with_it_keeps_it() {
         ),
     ] {
         let dir = TempDir::new().unwrap();
-        write(dir.path(), "repo/app/main.tf", lockfile);
-        write(dir.path(), &format!("repo/{file}"), text);
+        put(dir.path(), "repo/app/main.tf", lockfile);
+        put(dir.path(), &format!("repo/{file}"), text);
         let (code, judged) = retire(dir.path());
         assert_eq!((judged["verdict"].as_str(), code), (Some("cant-tell"), Some(3)), "{file}: {judged:#}");
         let evidence = judged["evidence"].as_array().unwrap();
@@ -214,13 +210,13 @@ fn what_may_lock_with_it_keeps_it() {
 #[test]
 fn a_variable_of_the_environment_leads_to_its_declaration() {
     let dir = TempDir::new().unwrap();
-    write(
+    put(
         dir.path(),
         "repo/base/main.tf",
         "variable \"lock_name\" {}\n\noutput \"o\" {\n  value = var.lock_name\n}\n",
     );
-    write(dir.path(), "repo/ci.yml", "env:\n  TF_VAR_lock_name: acme-locks\n");
-    write(
+    put(dir.path(), "repo/ci.yml", "env:\n  TF_VAR_lock_name: acme-locks\n");
+    put(
         dir.path(),
         "repo/app/main.tf",
         "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",
@@ -240,7 +236,7 @@ fn a_variable_of_the_environment_leads_to_its_declaration() {
 #[test]
 fn a_table_that_is_not_there_is_no_table_that_may_go() {
     let dir = TempDir::new().unwrap();
-    write(
+    put(
         dir.path(),
         "repo/app/main.tf",
         "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"eu-west-1\"\n    use_lockfile = true\n  }\n}\n",

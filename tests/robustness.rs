@@ -2,8 +2,9 @@
 //! that only linear code survives. No shape of configuration is tested here, only that nothing panics, blocks,
 //! stays silent about what it could not read, or depends on the number of threads.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::path::Path;
@@ -19,6 +20,8 @@ use lockshift::repo::read::read_file;
 use lockshift::repo::scan::{ScanOptions, Silent, scan};
 use proptest::prelude::*;
 use serde_json::Value;
+use support::said::Said;
+use support::tree::{put, tree};
 use tempfile::TempDir;
 
 /// One name for each reader.
@@ -222,41 +225,16 @@ fn places_are_in_the_file(facts: &FileFacts, bytes: &[u8]) {
     }
 }
 
-fn put(dir: &Path, name: &str, bytes: &[u8]) {
-    let path = dir.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, bytes).unwrap();
-}
-
-fn tree(files: &[(&str, &str)]) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    for (name, text) in files {
-        put(dir.path(), name, text.as_bytes());
-    }
-    dir
-}
-
 fn scanned(dir: &Path) -> Inventory {
     let options = ScanOptions { paths: vec![dir.to_owned()], ..ScanOptions::default() };
     scan(&options, &Silent).unwrap()
-}
-
-struct Said {
-    code: i32,
-    stdout: String,
-    stderr: String,
 }
 
 fn lockshift(dir: &Path, args: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
     // The one format that tells when it was made takes the time from here.
     command.env("NO_COLOR", "1").env("SOURCE_DATE_EPOCH", "1796040000");
-    let output = command.current_dir(dir).args(args).output().unwrap();
-    Said {
-        code: output.status.code().unwrap(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Said::of(command.current_dir(dir).args(args))
 }
 
 fn json(dir: &Path) -> (i32, Value) {

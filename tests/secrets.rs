@@ -1,13 +1,15 @@
 //! Secrets planted wherever a backend can be written never reach any output, of any command in any format; save a
 //! diff that is to be applied, which has the files' own lines and says so.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use support::tree::put;
 use tempfile::TempDir;
 
 /// What must not be seen; every planted value holds it.
@@ -84,9 +86,7 @@ fn no_secret_reaches_any_output() {
     let dir = TempDir::new().unwrap();
     for (name, text) in PLANTED {
         assert!(text.contains(SECRET) || name.ends_with("main.tf"), "{name}");
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        put(dir.path(), name, text);
     }
     for format in ["json", "table", "sarif", "github", "markdown", "csv", "html"] {
         let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
@@ -143,9 +143,7 @@ fn planted() -> TempDir {
         ("beside/url.toml", "[buckets.b]\nendpoint = \"https://u:hunter2-url@h\"\n"),
     ];
     for (name, text) in PLANTED.iter().chain(&beside) {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        put(dir.path(), name, text);
     }
     dir
 }

@@ -1,13 +1,7 @@
 //! `unlock` and `audit --probe` before stores that do what no emulator does: refuse conditions, cut connections, are
 //! interrupted in the middle of a write.
 #![cfg(unix)]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
+#![cfg(test)]
 
 mod support;
 
@@ -22,15 +16,7 @@ use tempfile::TempDir;
 const LOCK: &str = r#"{"ID":"1","Who":"a@b","Created":"2020-01-01T00:00:00Z","Path":"b/k"}"#;
 
 fn lockshift(dir: &TempDir, double: &Double, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
-    command.current_dir(dir.path()).env_clear().env("HOME", dir.path()).env("NO_COLOR", "1");
-    command
-        .env("AWS_ACCESS_KEY_ID", "any")
-        .env("AWS_SECRET_ACCESS_KEY", "any")
-        .env("AWS_REGION", "us-east-1");
-    command.env("AWS_EC2_METADATA_DISABLED", "true");
-    command.args(arguments).args(["--endpoint-url", &double.url()]);
-    command
+    support::lockshift_at(dir.path(), &double.url(), arguments)
 }
 
 const UNLOCK: [&str; 6] = ["unlock", "s3://b/k", "--id", "1", "--no-table", "--yes"];

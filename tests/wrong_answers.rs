@@ -1,23 +1,15 @@
 //! Answers that were once wrong, each on its smallest tree, through the program.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
+
+mod support;
 
 use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
+use support::tree::tree;
 use tempfile::TempDir;
-
-fn tree(files: &[(&str, &str)]) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    for (name, text) in files {
-        let path = dir.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    dir
-}
 
 /// Exit code and JSON of `scan ARGS`, failing for no finding.
 fn scan(dir: &TempDir, args: &[&str]) -> (i32, Value) {

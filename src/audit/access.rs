@@ -12,7 +12,6 @@ use super::outcome::{Area, Audit, AuditFinding};
 use super::snapshot::{
     AccessPoint, BucketSnapshot, KeyGrant, LOCK_SUFFIX, Principal, PublicAccessBlock, Read, Snapshot,
 };
-use crate::finding::Severity;
 use crate::policy::access::rules::ACCESS_NOT_KNOWN;
 use crate::policy::access::{
     AccessFinding, AccessInput, AccessPointInput, Answer, BlockPublicAccess, BucketInput, Compared,
@@ -129,18 +128,11 @@ fn is_judged(bucket: &BucketSnapshot) -> bool {
 }
 
 fn finding(bucket: &str, found: AccessFinding) -> AuditFinding {
-    let severity = match found.severity {
-        "critical" => Severity::Critical,
-        "high" => Severity::High,
-        "medium" => Severity::Medium,
-        "low" => Severity::Low,
-        _ => Severity::Info,
-    };
     let statement = found.statement.map(|statement| format!(" ({statement})")).unwrap_or_default();
     AuditFinding {
         rule: found.rule.to_owned(),
         area: Area::Access,
-        severity,
+        severity: found.severity,
         bucket: found.subject.starts_with("arn:").then(|| bucket.to_owned()),
         subject: found.subject,
         place: None,

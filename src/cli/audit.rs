@@ -12,11 +12,11 @@ use super::Outcome;
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::names;
-use super::output::{self, Terminal};
+use super::output::{self, OutArgs, Terminal};
 use super::past::{PastArgs, name_of};
-use super::progress::Line;
 use super::reach::Reach;
-use super::scan::{could_not_walk, load_config, rule_texts};
+use super::scan::rule_texts;
+use super::tree::{ConfigArgs, TreeArgs, with_line};
 use crate::audit::accept::{Baseline, accept};
 use crate::audit::access;
 use crate::audit::expected::{Access, ExpectedState, TableRef};
@@ -47,19 +47,18 @@ Examples:
   lockshift audit . --snapshot monday.json --baseline audit.json
   lockshift audit --s3-export acme-tfstate=versions.json --dynamodb-export acme-locks=items.json --lock-bodies locks";
 
+/// What the paths are for, besides what they are for every command.
+const PATHS: &str = "Directories or files that say which states there are [default: the current directory, unless \
+                     buckets, a snapshot or exports are named]";
+
 /// Compare what DynamoDB and S3 hold with what the repositories say
 ///
 /// Finds stale, split and foreign locks, digests that block the next run, states that are written outside of any lock,
 /// and bucket settings that break locking. Only reads: never a state's body without --read-states, and it changes
 /// nothing. What can't be read is said, with the permission that is missing, and never passes for clean.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, mut_arg("paths", |paths| paths.help(PATHS)))]
 pub(super) struct Args {
-    /// Directories or files that say which states there are [default: the current directory, unless buckets, a
-    /// snapshot or exports are named].
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-
     /// Look at this bucket, with or without a repository (repeatable).
     #[arg(long, value_name = "BUCKET", value_parser = names::bucket, help_heading = "What to read")]
     bucket: Vec<String>,
@@ -144,26 +143,17 @@ pub(super) struct Args {
     /// How to say it.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Write the result to a file instead of stdout.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    out: OutArgs,
     /// Say how many requests were made.
     #[arg(long)]
     stats: bool,
-    /// Leave out paths that match this glob (repeatable).
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-    /// Look into what git ignores, too.
-    #[arg(long)]
-    no_ignore: bool,
-    /// Threads for reading the repository [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    tree: TreeArgs,
     #[command(flatten)]
     past: PastArgs,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// No progress, and (format table) only what needs doing.
     #[arg(long, short)]
     quiet: bool,
@@ -202,16 +192,15 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         return Err(Failure::new("an audit tells --history as HTML")
             .help("add `--format html`, or ask `lockshift scan --history --format json`"));
     }
-    let config = load_config(args.config.as_deref())?;
+    let config = args.config.load()?;
+    args.tree.start_threads()?;
     let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     // Before the audit, which may take long.
-    for (flag, file) in [
-        ("--save-snapshot", &args.save_snapshot),
-        ("--write-baseline", &args.write_baseline),
-        ("--output", &args.output),
-    ] {
+    for (flag, file) in [("--save-snapshot", &args.save_snapshot), ("--write-baseline", &args.write_baseline)]
+    {
         file.as_deref().map_or(Ok(()), |file| output::writable(flag, file))?;
     }
+    args.out.writable()?;
     let access_options = input::access(args, &config)?;
     let (snapshot, world) = input::read(args, &config, &access_options)?;
     if let Some(file) = &args.save_snapshot {
@@ -266,10 +255,8 @@ fn retire(
 ) -> Result<Outcome, Failure> {
     let (mentions, unsearched) = match &world.inventory {
         Some(inventory) => {
-            let line = Line::new(args.quiet);
-            let found = mentions::find(&table.name, inventory, &input::scan_options(args, config), &line);
-            line.finish();
-            found.map_err(|error| could_not_walk(&error))?
+            let options = args.tree.options(config);
+            with_line(args.quiet, |line| mentions::find(&table.name, inventory, &options, line))?
         }
         None => (Vec::new(), Vec::new()),
     };
@@ -280,14 +267,14 @@ fn retire(
     });
     let judged = retirement(table, scanned, snapshot);
     let text = match args.format {
-        Format::Table => report::retire::table(&judged, terminal.colour_stdout && args.output.is_none()),
+        Format::Table => report::retire::table(&judged, args.out.terminal(terminal).colour_stdout),
         Format::Json => report::retire::json(&judged).map_err(|error| unwritten(&error.to_string()))?,
         _ => {
             return Err(Failure::new("--retire is told as a table or as JSON")
                 .help("leave --format away, or say `--format json`"));
         }
     };
-    output::write(&text, args.output.as_deref())?;
+    args.out.write(&text)?;
     Ok(match judged.verdict {
         Verdict::Ready => Outcome::Clean,
         Verdict::NotReady => Outcome::Findings,
@@ -310,13 +297,13 @@ fn outcome(audit: &Audit, fail_on: &FailOn) -> Outcome {
 /// The page. A repository brings owners, modes and the past; its own findings are the scan's business.
 fn page(args: &Args, config: &Config, report: &AuditReport<'_>, world: &World) -> String {
     let history =
-        world.inventory.as_ref().and_then(|_| args.past.look(&input::scan_options(args, config), args.quiet));
+        world.inventory.as_ref().and_then(|_| args.past.look(&args.tree.options(config), args.quiet));
     let scan = world
         .inventory
         .as_ref()
         .map(|inventory| ScanReport { history: history.as_ref(), ..ScanReport::new(inventory, &[]) });
     let of = if world.inventory.is_some() {
-        name_of(&args.paths)
+        name_of(&args.tree.paths)
     } else {
         world.expected.buckets().into_iter().collect::<Vec<_>>().join(", ")
     };
@@ -334,7 +321,7 @@ fn say(args: &Args, report: &AuditReport<'_>, text: &str) -> Result<(), Failure>
         let json = report::json::render(report).map_err(|error| unwritten(&error.to_string()))?;
         output::write_file(json.as_bytes(), "--write-baseline", file)?;
     }
-    output::write(text, args.output.as_deref())?;
+    args.out.write(text)?;
     // Formats for people say it in their summary.
     if args.stats && !matches!(args.format, Format::Table | Format::Markdown | Format::Html) {
         let lines = report::summary::stats(report);
@@ -352,7 +339,7 @@ fn render(
 ) -> Result<String, Failure> {
     Ok(match args.format {
         Format::Table => {
-            let terminal = if args.output.is_some() { terminal.for_file() } else { terminal };
+            let terminal = args.out.terminal(terminal);
             let (width, colour) = (terminal.width, terminal.colour_stdout);
             report::table::render(report, AuditTableOptions { width, colour, quiet: args.quiet })
         }

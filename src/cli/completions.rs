@@ -22,6 +22,6 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::command(), "lockshift", &mut script);
-    output::write(&String::from_utf8_lossy(&script), None)?;
+    output::write(&String::from_utf8_lossy(&script))?;
     Ok(Outcome::Clean)
 }

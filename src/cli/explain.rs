@@ -24,7 +24,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
         None => list(),
         Some(id) => page(id.trim(), terminal.colour_stdout)?,
     };
-    output::write(&text, None)?;
+    output::write(&text)?;
     Ok(Outcome::Clean)
 }
 

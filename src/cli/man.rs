@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
         wanted = command;
         path = format!("{path}-{name}");
     }
-    output::write(&String::from_utf8_lossy(&page(wanted)), None)?;
+    output::write(&String::from_utf8_lossy(&page(wanted)))?;
     Ok(Outcome::Clean)
 }
 

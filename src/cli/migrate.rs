@@ -12,9 +12,8 @@ use globset::GlobMatcher;
 
 use super::Outcome;
 use super::failure::Failure;
-use super::output::{self, Terminal};
-use super::progress::Line;
-use super::scan::{could_not_walk, has_configuration, is_empty, load_config, start_threads};
+use super::output::{self, OutArgs, Terminal};
+use super::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, with_line};
 use crate::migrate::evidence::Evidence;
 use crate::migrate::group;
 use crate::migrate::options::{Context, History, Options, path_glob};
@@ -22,7 +21,7 @@ use crate::migrate::plan::Plan;
 use crate::migrate::{gate, git, phase, planner};
 use crate::repo::bounded;
 use crate::repo::inventory::Inventory;
-use crate::repo::scan::{Collected, MAX_FILE, ScanOptions, collect};
+use crate::repo::scan::{Collected, MAX_FILE, collect};
 use crate::report::plan_table;
 
 const EXIT_CODES: &str = "\
@@ -46,9 +45,6 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
-    /// Directories or files [default: the current directory].
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     /// Where to: both locks, the lockfile alone, or one step back.
     #[arg(long, value_enum, value_name = "PHASE")]
     phase: Phase,
@@ -102,12 +98,6 @@ pub(super) struct Args {
     /// The table that a rollback brings back to root modules without one.
     #[arg(long, value_name = "TABLE", help_heading = "What to plan")]
     rollback_table: Option<String>,
-    /// Leave out paths that match this glob (repeatable).
-    #[arg(long, value_name = "GLOB", help_heading = "What to plan")]
-    exclude: Vec<String>,
-    /// Look into what git ignores, too.
-    #[arg(long, help_heading = "What to plan")]
-    no_ignore: bool,
 
     /// Go on although a gate is not met, for this reason; the pull request says so (repeatable).
     #[arg(long, value_name = "GATE=REASON", value_parser = waiver, help_heading = "Gates")]
@@ -122,15 +112,13 @@ pub(super) struct Args {
     /// How to say it.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Write the result to a file instead of stdout.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Threads [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten, next_help_heading = "What to plan")]
+    tree: TreeArgs,
+    // A heading holds until the next one.
+    #[command(flatten, next_help_heading = None)]
+    config: ConfigArgs,
     /// No progress, and no summary.
     #[arg(long, short)]
     quiet: bool,
@@ -255,25 +243,14 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
 }
 
 fn plan(args: &Args) -> Result<Planned, Failure> {
-    let config = load_config(args.config.as_deref())?;
-    start_threads(args.threads)?;
-    let scanning = ScanOptions {
-        paths: args.paths.clone(),
-        exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
-        no_ignore: args.no_ignore,
-        threads: None,
-        engine: None,
-        base: None,
-    };
+    let config = args.config.load()?;
+    args.tree.start_threads()?;
+    let scanning = args.tree.options(&config);
     let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
-    let line = Line::new(args.quiet);
-    let collected = collect(&scanning, &line);
-    line.finish();
-    let collected = collected.map_err(|error| could_not_walk(&error))?;
+    let collected = with_line(args.quiet, |line| collect(&scanning, line))?;
     let before = collected.inventory();
-    if is_empty(&before) && !has_configuration(&scanning)? {
-        return Err(Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
-            .help("name the directory that holds them: `lockshift migrate --phase dual PATH`"));
+    if is_nothing(&before, &scanning)? {
+        return Err(nothing_to_look_at("lockshift migrate --phase dual PATH"));
     }
     let options = options(args);
     if !planner::selects_anything(&before, &options) {

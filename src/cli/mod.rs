@@ -16,6 +16,7 @@ mod policy;
 mod progress;
 mod reach;
 mod scan;
+mod tree;
 mod unlock;
 mod watch;
 

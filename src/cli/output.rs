@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{ColorChoice, ValueEnum};
 
@@ -90,7 +90,7 @@ impl Terminal {
     }
 
     /// The same for a file: no width, and colour only when it was asked for in so many words.
-    pub fn for_file(self) -> Self {
+    fn for_file(self) -> Self {
         Self { colour_stdout: self.colour == Colour::Always, width: None, ..self }
     }
 }
@@ -103,24 +103,49 @@ fn width(is_terminal: bool, columns: Option<OsString>, measured: Option<u16>) ->
     is_terminal.then(|| asked.filter(wide).or(measured.filter(wide)).unwrap_or(80))
 }
 
-/// Writes the result to stdout, or to the file that `--output` names.
-pub(super) fn write(text: &str, file: Option<&Path>) -> Result<(), Failure> {
-    write_bytes(text.as_bytes(), file)
+/// Where the result goes.
+#[derive(Debug, clap::Args)]
+pub(super) struct OutArgs {
+    /// Write the result to a file instead of stdout.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
-/// [`write`] for what need not be UTF-8: a diff has the bytes of its files.
-pub(super) fn write_bytes(bytes: &[u8], file: Option<&Path>) -> Result<(), Failure> {
-    write_parts(&[bytes], file)
+impl OutArgs {
+    /// Writes the result to stdout, or to the file that `--output` names.
+    pub fn write(&self, text: &str) -> Result<(), Failure> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// [`OutArgs::write`] for what need not be UTF-8: a diff has the bytes of its files.
+    pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_parts(&[bytes])
+    }
+
+    /// [`OutArgs::write`] for a text in parts: a long one need not be put together first.
+    pub fn write_parts(&self, parts: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
+        let Some(path) = &self.output else {
+            return said(write_all(io::stdout().lock(), parts));
+        };
+        no_link("--output", path)?;
+        let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
+        written.map_err(|error| unwritable("--output", path, &error))
+    }
+
+    /// Whether the file can be written, where one is named.
+    pub fn writable(&self) -> Result<(), Failure> {
+        self.output.as_deref().map_or(Ok(()), |path| writable("--output", path))
+    }
+
+    /// What the result is laid out for.
+    pub fn terminal(&self, terminal: Terminal) -> Terminal {
+        if self.output.is_some() { terminal.for_file() } else { terminal }
+    }
 }
 
-/// [`write`] for a text in parts: a long one need not be put together first.
-pub(super) fn write_parts(parts: &[impl AsRef<[u8]>], file: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = file else {
-        return said(write_all(io::stdout().lock(), parts));
-    };
-    no_link("--output", path)?;
-    let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
-    written.map_err(|error| unwritable("--output", path, &error))
+/// Writes to stdout, for a command that knows no `--output`.
+pub(super) fn write(text: &str) -> Result<(), Failure> {
+    said(write_all(io::stdout().lock(), &[text]))
 }
 
 /// What writing to stdout came to. Nobody may listen any more (`| head`): the exit code still says what was found.

@@ -10,25 +10,27 @@ use crate::audit::collect::{BucketAccess, CollectOptions};
 use crate::config::{Bucket, Config};
 use crate::repo::setting::without_credentials;
 
+/// Named by each flag: a heading for what follows would not end with them.
+const HEADING: &str = "How stores are reached";
+
 /// Flags that say how stores are reached. They win over `lockshift.toml`, and that over what the backends say.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[command(next_help_heading = "How stores are reached")]
 pub(super) struct Reach {
     /// Profile of the shared AWS configuration, for everything.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
     profile: Option<String>,
     /// Role to assume, for everything. An external ID is taken from LOCKSHIFT_EXTERNAL_ID, never from a repository.
-    #[arg(long, value_name = "ARN")]
+    #[arg(long, value_name = "ARN", help_heading = HEADING)]
     role_arn: Option<String>,
     /// Region, for everything.
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", help_heading = HEADING)]
     region: Option<String>,
     /// Endpoint of all services, for a store that is not AWS.
-    #[arg(long, value_name = "URL", value_parser = Endpoint)]
+    #[arg(long, value_name = "URL", value_parser = Endpoint, help_heading = HEADING)]
     endpoint_url: Option<String>,
     /// Endpoint that backends or `lockshift.toml` may name, for a store that is not AWS; can be given several times.
     /// One that only the repository names is not asked: credentials go along with every request.
-    #[arg(long, value_name = "URL", value_parser = Endpoint)]
+    #[arg(long, value_name = "URL", value_parser = Endpoint, help_heading = HEADING)]
     trust_endpoint: Vec<String>,
 }
 

@@ -1,21 +1,18 @@
 //! `lockshift scan`: what every root module really uses.
 
-use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::ValueEnum;
 
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
-use super::output::{self, Terminal};
+use super::output::{OutArgs, Terminal};
 use super::past::{PastArgs, name_of, report_time};
-use super::progress::Line;
+use super::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, scanned};
 use super::{EXIT_CODES, Outcome};
 use crate::config::{Config, Date};
-use crate::repo::inventory::{self, Inventory, LockMode};
-use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
-use crate::repo::shown::Home;
-use crate::repo::walk::{WalkOptions, walk};
+use crate::repo::inventory::{self, LockMode};
+use crate::repo::scan::ScanOptions;
 use crate::report::group::By;
 use crate::report::html::Page;
 use crate::report::table::TableOptions;
@@ -29,15 +26,11 @@ use crate::rules;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
-    /// Directories or files [default: the current directory].
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     /// How to say it.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Write the result to a file instead of stdout.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    out: OutArgs,
     /// Count root modules together (formats table and markdown).
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     by: GroupBy,
@@ -47,20 +40,12 @@ pub(super) struct Args {
     /// Say only what this program sees.
     #[arg(long, value_enum, value_name = "ENGINE")]
     engine: Option<Engine>,
-    /// Leave out paths that match this glob (repeatable).
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-    /// Look into what git ignores, too.
-    #[arg(long)]
-    no_ignore: bool,
-    /// Threads [default: one per core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    tree: TreeArgs,
     #[command(flatten)]
     past: PastArgs,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// No progress, and (format table) only what needs doing: findings, what was not read, the summary.
     #[arg(long, short)]
     quiet: bool,
@@ -137,33 +122,22 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     if args.past.history.is_some() && !matches!(args.format, Format::Html | Format::Json) {
         return Err(Failure::new("--history is told as HTML or as JSON").help("add `--format html`"));
     }
-    let config = load_config(args.config.as_deref())?;
-    start_threads(args.threads)?;
+    let config = args.config.load()?;
+    args.tree.start_threads()?;
     // All of it on the threads that do the work: handing each step over to them takes longer than some of the steps.
     rayon::scope(|_| look(args, &config, terminal))
 }
 
 fn look(args: &Args, config: &Config, terminal: Terminal) -> Result<Outcome, Failure> {
-    let options = ScanOptions {
-        paths: args.paths.clone(),
-        exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
-        no_ignore: args.no_ignore,
-        threads: None,
-        engine: args.engine.map(Into::into),
-        base: None,
-    };
-    let line = Line::new(args.quiet);
-    let found = scan(&options, &line);
-    line.finish();
-    let inventory = found.map_err(|error| could_not_walk(&error))?;
-    if is_empty(&inventory) && !has_configuration(&options)? {
-        return Err(Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
-            .help("name the directory that holds them: `lockshift scan PATH`"));
+    let options = ScanOptions { engine: args.engine.map(Into::into), ..args.tree.options(config) };
+    let inventory = scanned(&options, args.quiet)?;
+    if is_nothing(&inventory, &options)? {
+        return Err(nothing_to_look_at("lockshift scan PATH"));
     }
     let findings = rules::check(&inventory, config, Date::of(SystemTime::now()));
     let history = args.past.look(&options, args.quiet);
     let report = ScanReport { history: history.as_ref(), ..ScanReport::new(&inventory, &findings) };
-    output::write_parts(&render(args, &report, terminal)?, args.output.as_deref())?;
+    args.out.write_parts(&render(args, &report, terminal)?)?;
     let outcome = outcome(&report, &args.fail_on);
     // The program ends here: giving back every single text would only cost time.
     std::mem::forget((inventory, findings));
@@ -187,7 +161,7 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
     let failed = |error: String| Failure::new(format!("could not write the result: {error}"));
     let whole = match args.format {
         Format::Table => {
-            let terminal = if args.output.is_some() { terminal.for_file() } else { terminal };
+            let terminal = args.out.terminal(terminal);
             let options = TableOptions {
                 width: terminal.width,
                 colour: terminal.colour_stdout,
@@ -208,7 +182,7 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
         Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
         Format::Html => report::html::render(&Page {
             at: report_time(),
-            of: &name_of(&args.paths),
+            of: &name_of(&args.tree.paths),
             scan: Some(report),
             audit: None,
             rules: &rule_texts(),
@@ -226,74 +200,4 @@ pub(super) fn rule_texts() -> Vec<RuleText<'static>> {
         page: rule.page,
     };
     rules::all().iter().map(text).collect()
-}
-
-/// The file that `--config` names, or the one that holds for the current directory.
-pub(super) fn load_config(file: Option<&Path>) -> Result<Config, Failure> {
-    let Some(path) = file else {
-        let found = Config::load(Path::new(".")).map_err(|error| Failure::new(error.to_string()))?;
-        return Ok(found.unwrap_or_default());
-    };
-    let bytes = std::fs::read(path)
-        .map_err(|error| Failure::new(format!("could not read {}: {error}", path.display())))?;
-    let text = Failure::utf8(path.display(), bytes)?;
-    tracing::info!(file = %path.display(), "read the configuration");
-    let mut config =
-        Config::parse(&path.display().to_string(), &text).map_err(|error| Failure::new(error.to_string()))?;
-    // Its globs are relative to its own directory where that one holds the current directory.
-    let here = Path::new(".").canonicalize().unwrap_or_default();
-    let home =
-        path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
-    config.home = Home::new(&home, &here);
-    Ok(config)
-}
-
-/// As many threads as `--threads` says, for everything that follows; without it, one per core.
-pub(super) fn start_threads(count: Option<u16>) -> Result<(), Failure> {
-    let Some(count) = count else { return Ok(()) };
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(usize::from(count));
-    threads.build_global().map_err(|error| could_not_walk(&ScanError::Threads(error)))
-}
-
-pub(super) fn could_not_walk(error: &ScanError) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error {
-        ScanError::NoSuchPath { .. } => failure.help("paths are relative to the current directory"),
-        ScanError::BadGlob { .. } => {
-            failure.help("quote the glob, so that the shell leaves it alone: --exclude 'old/**'")
-        }
-        ScanError::Threads(_) => failure.help("try fewer: --threads 1"),
-    }
-}
-
-/// Whether scanning found nothing at all, neither something to say nor something that it could not read.
-pub(super) fn is_empty(inventory: &Inventory) -> bool {
-    inventory.roots.is_empty()
-        && inventory.readers.is_empty()
-        && inventory.unattributed.is_empty()
-        && inventory.lock_tables.is_empty()
-        && inventory.grants.is_empty()
-        && inventory.habits.is_empty()
-        && inventory.shared_var_files.is_empty()
-        && inventory.problems.is_empty()
-}
-
-/// Whether there is any configuration below the paths. Only asked when scanning found nothing: a directory without a
-/// single file of ours is a wrong path or an empty checkout, and must not pass for clean.
-pub(super) fn has_configuration(options: &ScanOptions) -> Result<bool, Failure> {
-    let here = || vec![PathBuf::from(".")];
-    let options = WalkOptions {
-        paths: if options.paths.is_empty() { here() } else { options.paths.clone() },
-        exclude: options.exclude.clone(),
-        no_ignore: options.no_ignore,
-        threads: options.threads,
-        base: options.base.clone(),
-    };
-    let ours =
-        |name: &str| [".tf", ".tf.json", ".tofu", ".tofu.json", ".hcl"].iter().any(|end| name.ends_with(end));
-    let walked = walk(&options, &ours, &Silent, &|files, found| {
-        found.kept.extend(files.iter().filter(|file| ours(&file.name())).map(|file| (file.id(), ())));
-    })
-    .map_err(|error| could_not_walk(&error))?;
-    Ok(!walked.kept.is_empty())
 }

@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use super::failure::Failure;
 use super::output::{self, Terminal};
 use super::reach::Reach;
-use super::scan::load_config;
+use super::tree::ConfigArgs;
 use super::{Outcome, nonce};
 use crate::config::duration;
 use crate::report::unlock as report;
@@ -91,9 +91,8 @@ pub(super) struct Args {
     record: Option<PathBuf>,
     #[command(flatten)]
     reach: Reach,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -136,10 +135,10 @@ struct Run<'a> {
 
 /// Finds, shows, asks, removes, says.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
-    let config = load_config(args.config.as_deref())?;
+    let config = args.config.load()?;
     let targets = target::targets(args, &config)?;
     if targets.is_empty() {
-        output::write("nothing to release\n", None)?;
+        output::write("nothing to release\n")?;
         return Ok(Outcome::Clean);
     }
     // Made before anything is removed: a record that can't be written is found out now.
@@ -182,7 +181,7 @@ impl Run<'_> {
     fn lock(&mut self, stores: &Stores, target: &Target) -> Result<Outcome, Failure> {
         let colour = self.terminal.colour_stdout;
         let seen = self.session.read(stores);
-        output::write(&report::records(&seen, colour), None)?;
+        output::write(&report::records(&seen, colour))?;
         let wanted = Wanted {
             lock: target.lock.clone(),
             only: self.args.only.map(Into::into),
@@ -194,11 +193,11 @@ impl Run<'_> {
             Decision::Free => {
                 // Nothing is locked where nothing is: the path may be mistyped.
                 let exists = self.session.state_exists(stores);
-                output::write(&report::no_lock(exists.as_ref()), None)?;
+                output::write(&report::no_lock(exists.as_ref()))?;
                 return Ok(if exists == Ok(false) { Outcome::Findings } else { Outcome::Clean });
             }
             Decision::Refuse(refusal) => {
-                output::write(&report::refusal(&refusal, colour), None)?;
+                output::write(&report::refusal(&refusal, colour))?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }
@@ -207,20 +206,20 @@ impl Run<'_> {
         if removals.iter().any(|removal| removal.store == Store::S3)
             && let Some(refusal) = self.session.unconditional(stores, nonce())
         {
-            output::write(&report::refusal(&refusal, colour), None)?;
+            output::write(&report::refusal(&refusal, colour))?;
             return Ok(Outcome::Findings);
         }
         let stores_named: Vec<String> = removals.iter().map(|removal| removal.store.to_string()).collect();
         if self.args.dry_run {
-            output::write(&format!("would be removed from {}\n", stores_named.join(" and ")), None)?;
+            output::write(&format!("would be removed from {}\n", stores_named.join(" and ")))?;
             return Ok(Outcome::Clean);
         }
         if !self.confirmed(&format!("Remove this lock from {}?", stores_named.join(" and ")))? {
             return Ok(Outcome::Findings);
         }
         let done = self.session.remove(stores, &seen, &removals);
-        output::write(&report::actions(&done.actions, colour), None)?;
-        output::write(&report::after(&done.after), None)?;
+        output::write(&report::actions(&done.actions, colour))?;
+        output::write(&report::after(&done.after))?;
         let free = |store: Store| matches!(done.after.side(store), Side::Free | Side::NotAsked);
         let unread = |store: Store| matches!(done.after.side(store), Side::Unread(_));
         let all_removed = done.actions.iter().all(|action| action.result == "removed");
@@ -244,7 +243,7 @@ impl Run<'_> {
     fn digest(&mut self, stores: &Stores, wanted: WhatDigest) -> Result<Outcome, Failure> {
         let colour = self.terminal.colour_stdout;
         let seen = self.session.read_digest(stores, self.args.read_state);
-        output::write(&report::digest(&seen, colour), None)?;
+        output::write(&report::digest(&seen, colour))?;
         let wanted = match wanted {
             WhatDigest::Set => WantedDigest::Set,
             WhatDigest::Remove => WantedDigest::Remove,
@@ -252,11 +251,11 @@ impl Run<'_> {
         let decision = digest::decide(&seen, wanted);
         match &decision {
             DigestDecision::Done => {
-                output::write("it is as wanted: nothing to do\n", None)?;
+                output::write("it is as wanted: nothing to do\n")?;
                 return Ok(Outcome::Clean);
             }
             DigestDecision::Refuse(refusal) => {
-                output::write(&report::refusal(refusal, colour), None)?;
+                output::write(&report::refusal(refusal, colour))?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }
@@ -267,7 +266,7 @@ impl Run<'_> {
             WantedDigest::Remove => "Remove the digest item?",
         };
         if self.args.dry_run {
-            output::write("would be done\n", None)?;
+            output::write("would be done\n")?;
             return Ok(Outcome::Clean);
         }
         if !self.confirmed(question)? {
@@ -275,10 +274,10 @@ impl Run<'_> {
         }
         let (action, after) = self.session.write_digest(stores, &decision);
         let actions: Vec<_> = action.into_iter().collect();
-        output::write(&report::actions(&actions, colour), None)?;
+        output::write(&report::actions(&actions, colour))?;
         let done = actions.iter().all(|action| matches!(action.result.as_str(), "written" | "removed"));
         let seen_after = digest::DigestSeen { item: after, ..seen.clone() };
-        output::write(&report::digest(&seen_after, colour), None)?;
+        output::write(&report::digest(&seen_after, colour))?;
         self.records.push(Record {
             schema_version: SCHEMA_VERSION,
             state: seen.locks.state.to_string(),
@@ -305,7 +304,7 @@ impl Run<'_> {
         read.map_err(|error| Failure::new(format!("could not read the answer: {error}")))?;
         let agreed = matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes");
         if !agreed {
-            output::write("nothing was removed\n", None)?;
+            output::write("nothing was removed\n")?;
         }
         Ok(agreed)
     }

@@ -1,13 +1,12 @@
 //! `lockshift watch`: follows one state's lock in both stores until it is released or stale. For people who wait.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Outcome;
 use super::failure::Failure;
 use super::output::{self, Terminal};
 use super::reach::Reach;
-use super::scan::load_config;
+use super::tree::ConfigArgs;
 use super::unlock::target::{self, Choice};
 use crate::config::duration;
 use crate::report::unlock as report;
@@ -41,9 +40,8 @@ pub(super) struct Args {
     stale_after: Option<Duration>,
     #[command(flatten)]
     reach: Reach,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArgs,
 }
 
 /// At least a second: each look is a request to each store.
@@ -55,7 +53,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 
 /// Looks, says what changed, waits.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
-    let config = load_config(args.config.as_deref())?;
+    let config = args.config.load()?;
     let target = target::named(&args.state, &args.choice, WhichLock::Unreadable, false, &config)?;
     let session = Session::new(args.reach.options(&config)).map_err(Failure::new)?;
     let stores = session.open(target.state.clone(), &target.access, target.table.as_ref());
@@ -65,15 +63,15 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     loop {
         let seen = session.read(&stores);
         if last.as_ref().is_none_or(|last| (&last.s3, &last.dynamodb) != (&seen.s3, &seen.dynamodb)) {
-            output::write(&report::records(&seen, terminal.colour_stdout), None)?;
+            output::write(&report::records(&seen, terminal.colour_stdout))?;
         }
         match verdict(&seen, stale_after) {
             Some(Outcome::Clean) => {
-                output::write("released\n", None)?;
+                output::write("released\n")?;
                 return Ok(Outcome::Clean);
             }
             Some(Outcome::Findings) => {
-                output::write("stale: nobody seems to be at work (`lockshift unlock` releases it)\n", None)?;
+                output::write("stale: nobody seems to be at work (`lockshift unlock` releases it)\n")?;
                 return Ok(Outcome::Findings);
             }
             Some(outcome) => return Ok(outcome),

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::schema::{self, DATE, LENGTH_OF_TIME};
+use super::limits::{self, DATE, LENGTH_OF_TIME};
 use super::{Bucket, Roles};
 
 /// What a repository decides for itself; stands in `lockshift.toml` at its root.
@@ -19,7 +19,7 @@ pub(super) struct Raw {
     #[schemars(with = "Vec<String>")]
     pub exclude: Vec<Spanned<String>>,
     /// Rules that are switched off or given another severity, by rule id.
-    #[schemars(with = "BTreeMap<String, RawRule>", transform = schema::name_rules)]
+    #[schemars(with = "BTreeMap<String, RawRule>", transform = limits::name_rules)]
     pub rules: BTreeMap<Spanned<String>, RawRule>,
     /// Findings that are accepted. They are still shown, and never fail a run.
     pub ignore: Vec<RawIgnore>,
@@ -39,7 +39,7 @@ pub(super) struct Raw {
 #[schemars(rename = "RuleSetting")]
 pub(super) struct RawRule {
     /// The severity of its findings from now on, or `off`.
-    #[schemars(with = "String", transform = schema::name_severities)]
+    #[schemars(with = "String", transform = limits::name_severities)]
     pub severity: Spanned<String>,
     /// Why. Who reads this next year has to know.
     #[schemars(with = "String", required, regex(pattern = r"\S"))]
@@ -49,10 +49,10 @@ pub(super) struct RawRule {
 /// An accepted finding. It names a path, a subject or both.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "Ignore", transform = schema::want_path_or_subject)]
+#[schemars(rename = "Ignore", transform = limits::want_path_or_subject)]
 pub(super) struct RawIgnore {
     /// The rule's id.
-    #[schemars(with = "String", transform = schema::name_rule)]
+    #[schemars(with = "String", transform = limits::name_rule)]
     pub rule: Spanned<String>,
     /// A glob over files and root modules, relative to this file's directory.
     #[schemars(with = "Option<String>")]

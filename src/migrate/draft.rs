@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{self, Change};
+use super::change::Change;
 use super::edit::Edits;
 use super::gate::{self, Hit};
 use super::options::Context;
 use super::plan::FileChange;
 use super::required_version;
+use super::source_edits;
 use super::units::{Bump, Kind, Unit, Units, real_file};
 use super::want::{Want, Wants};
 use crate::repo::inventory::Inventory;
@@ -123,7 +124,7 @@ fn edits_of<'a>(
 ) -> Result<Edits, String> {
     let plans: Vec<(&Source, &[Change])> =
         sources.iter().map(|(source, changes)| (*source, changes.as_slice())).collect();
-    let edits = change::plan_file(Text::new(before), &plans).map_err(|refusal| refusal.to_string())?;
+    let edits = source_edits::plan_file(Text::new(before), &plans).map_err(|refusal| refusal.to_string())?;
     let mut list: Vec<_> = edits.iter().cloned().collect();
     for bump in bumps {
         let raised = required_version::raise(&bump.place.file, before, &bump.place, bump.tool);

@@ -1,5 +1,5 @@
 //! Edits as data: byte ranges and what stands there instead. Sorted, never overlapping, always inside the text.
-//! What to edit is decided elsewhere ([`super::change`], [`super::align`]); nothing here knows any syntax.
+//! What to edit is decided elsewhere ([`super::source_edits`], [`super::align`]); nothing here knows any syntax.
 
 use crate::repo::text::Span;
 

@@ -1,10 +1,10 @@
 //! `-backend-config` flags on a command line: one more word after a word, or a word less. Quoting is the word's
 //! own; a word that has a continuation line for itself gets and leaves whole lines.
 
-use super::change::{Addition, Refusal};
+use super::addition::{Addition, NewItem};
+use super::change::Refusal;
 use super::edit::Edit;
 use super::item::{indent_of, is_blank, line_at, line_ending};
-use super::spell::NewItem;
 use crate::repo::setting::Setting;
 use crate::repo::text::{Span, Text};
 

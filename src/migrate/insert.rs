@@ -1,9 +1,10 @@
 //! Where a new item goes: on a line of its own after the one beside it, into its line, or into an empty body.
 
-use super::change::{Addition, Refusal};
+use super::addition::{Addition, NewItem};
+use super::change::Refusal;
 use super::edit::Edit;
 use super::item::{Dialect, Item, comma_between, indent_of, is_blank, is_braced, line_at, line_ending};
-use super::spell::{NewItem, like, plain};
+use super::spell::{like, plain};
 use crate::repo::setting::Setting;
 use crate::repo::source::{Source, Syntax};
 use crate::repo::text::Span;

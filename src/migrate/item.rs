@@ -2,6 +2,7 @@
 //! goes with it when it goes. Shared by all syntaxes that have items; how a new item is spelled is none of this.
 
 use super::edit::Edit;
+use crate::repo::source::Syntax;
 use crate::repo::text::{BOM, Span};
 
 /// What separates items, and what a comment looks like.
@@ -18,6 +19,17 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
+    /// Of a syntax that has items and is edited.
+    pub fn of(syntax: Syntax) -> Option<Self> {
+        match syntax {
+            Syntax::HclBody => Some(Dialect::Body),
+            Syntax::HclObject => Some(Dialect::Object),
+            Syntax::Json => Some(Dialect::Json),
+            Syntax::Yaml => Some(Dialect::Yaml),
+            Syntax::Flag | Syntax::Other => None,
+        }
+    }
+
     pub fn has_commas(self) -> bool {
         matches!(self, Dialect::Object | Dialect::Json)
     }

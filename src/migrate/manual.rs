@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::change::{Change, written};
+use super::change::Change;
 use super::options::Options;
 use super::phase::Phase;
 use super::plan::ManualStep;
+use super::source_edits::written;
 use super::units::{Bump, Kind, Unit, line_of};
 use super::want::{names_table, own_mode};
 use crate::repo::facts::Tool;

@@ -1,10 +1,11 @@
-//! Edits as data: planned, proven, and only then written. May know repo and finding.
+//! Edits as data: planned, proven, and only then written. May know `repo`, `finding`, `moment`, `shell` and `workspace`.
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
-//! ([`change`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
+//! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
 //! [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`], other
 //! programs by [`forge`].
 
+mod addition;
 pub mod align;
 pub mod change;
 pub mod commit;
@@ -32,6 +33,7 @@ mod proof;
 pub mod reinit;
 mod remove;
 mod required_version;
+pub mod source_edits;
 mod spell;
 pub mod states;
 mod together;

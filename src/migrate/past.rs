@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::git::{GitError, Repository, run};
-use super::past_tree::Tree;
+use super::past_tree::{Tree, TreeError};
 use crate::moment::Moment;
 use crate::repo::inventory::Inventory;
 use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
@@ -54,9 +54,9 @@ pub enum PastError {
     /// Git said no.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The directory for earlier commits.
-    #[error("an earlier commit could not be laid out in a temporary directory: {0}")]
-    Write(#[from] std::io::Error),
+    /// A commit was not laid out.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
     /// The scan did not begin.
     #[error(transparent)]
     Scan(#[from] ScanError),
@@ -89,7 +89,7 @@ pub fn look_back(
         let laid = tree.lay_out(&commit.id)?;
         submodules = laid.submodules.max(submodules);
         let base = tree.root().join(&scanned.base);
-        std::fs::create_dir_all(&base)?;
+        std::fs::create_dir_all(&base).map_err(TreeError::Write)?;
         let paths: Vec<PathBuf> =
             scanned.paths.iter().filter(|path| base.join(path).exists()).cloned().collect();
         let inventory = if paths.is_empty() {

@@ -8,11 +8,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::git::{GitError, Repository, run};
-use super::past::PastError;
 use crate::repo::class::{FileClass, class_of};
 
 /// Larger files are not laid out: no scan reads them whole either.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// Why a commit can't be laid out.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// Git said no.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// The directory for earlier commits.
+    #[error("an earlier commit could not be laid out in a temporary directory: {0}")]
+    Write(#[from] io::Error),
+}
 
 /// A directory that holds one commit's files at a time.
 pub(super) struct Tree<'a> {
@@ -44,7 +54,7 @@ struct Entries {
 }
 
 impl<'a> Tree<'a> {
-    pub fn new(repository: &'a Repository) -> Result<Self, PastError> {
+    pub fn new(repository: &'a Repository) -> Result<Self, TreeError> {
         let dir = tempfile::Builder::new().prefix("lockshift-").tempdir()?;
         let root = fs::canonicalize(dir.path())?;
         // Marks the top for everything that looks for it. No git ever runs in there.
@@ -59,7 +69,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Lays out a commit in place of the one before; what both have in common stays.
-    pub fn lay_out(&mut self, commit: &str) -> Result<Laid, PastError> {
+    pub fn lay_out(&mut self, commit: &str) -> Result<Laid, TreeError> {
         self.index(commit)?;
         let mut command = self.repository.reading();
         command.args(["ls-tree", "-r", "-z", "--full-tree", commit]);

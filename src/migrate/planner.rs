@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{self, Change};
+use super::change::Change;
 use super::draft::{Draft, bytes_of};
 use super::gate::{self, Hit};
 use super::judge::{Judge, soak};
@@ -13,6 +13,7 @@ use super::phase::Phase;
 use super::plan::{ManualStep, Plan, Refusal, RootPlan, Waived};
 use super::proof::{Unproven, isolate, prove};
 use super::required_version;
+use super::source_edits;
 use super::together::{chosen, groups, leave_alone, spread};
 use super::units::{self, Kind, Unit, Units, real_file};
 use super::want::Wants;
@@ -149,7 +150,9 @@ fn attempt(
     let Some(bytes) = bytes_of(context, real, file) else {
         return Err("the file could not be read again".to_owned());
     };
-    change::plan_changes(Text::new(bytes), source, changes).map(|_| ()).map_err(|refusal| refusal.to_string())
+    source_edits::plan_changes(Text::new(bytes), source, changes)
+        .map(|_| ())
+        .map_err(|refusal| refusal.to_string())
 }
 
 /// Constraints that can't be raised by an edit become manual steps.

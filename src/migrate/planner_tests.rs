@@ -1,7 +1,5 @@
 //! Whole plans over small repositories and over the fixtures. Tests only.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
 use std::collections::BTreeMap;
 use std::fs;
 

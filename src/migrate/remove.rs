@@ -1,7 +1,7 @@
 //! Which bytes go when a setting goes: the item, the object around it that would be empty, the comment that is
 //! about it. How lines and commas close the gap is [`super::item`]'s business.
 
-use super::change::{Change, Literal, Refusal, dialect, is_same};
+use super::change::{Change, Literal, Refusal};
 use super::edit::Edit;
 use super::flag_change;
 use super::item::{Dialect, Item, Removal};
@@ -19,7 +19,7 @@ pub(super) fn remove(
     if source.syntax == Syntax::Flag {
         return flag_change::remove(bytes, setting).map(|edit| vec![edit]);
     }
-    let own = dialect(source.syntax)?;
+    let own = Dialect::of(source.syntax).ok_or(Refusal::Syntax)?;
     let target = whole_of(source, setting);
     let parent = target.name.rsplit_once('.').and_then(|(parent, _)| {
         source.settings.iter().rev().find(|other| other.name == parent && other.span.contains(target.span))
@@ -83,8 +83,7 @@ fn is_table_name(name: &str) -> bool {
 
 /// Whether the lockfile is on here once all changes are made.
 fn lock_stays(source: &Source, later: &[Change]) -> bool {
-    let now =
-        source.setting("use_lockfile").is_some_and(|setting| is_same(&setting.value, &Literal::Bool(true)));
+    let now = source.setting("use_lockfile").is_some_and(|setting| Literal::Bool(true).is(&setting.value));
     later.iter().fold(now, |on, change| match change {
         Change::Set { name, value, .. } if name == "use_lockfile" => *value == Literal::Bool(true),
         Change::Remove { name } if name == "use_lockfile" => false,

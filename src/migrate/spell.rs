@@ -2,43 +2,12 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::addition::NewItem;
 use super::change::{Literal, Refusal};
 use super::item::line_at;
 use crate::repo::setting::Setting;
 use crate::repo::source::{Source, Syntax};
 use crate::repo::text::{Span, Text};
-
-/// An assignment ready to be put somewhere.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NewItem {
-    /// Its text.
-    pub text: String,
-    /// Where the name stands in it.
-    pub name: Span,
-    /// Where the value stands in it.
-    pub value: Span,
-}
-
-impl NewItem {
-    /// `name`, what is between, `value`.
-    pub fn new(name: &str, between: &str, value: &str) -> Self {
-        let value_start = name.len() + between.len();
-        Self {
-            text: format!("{name}{between}{value}"),
-            name: Span::new(0, name.len()),
-            value: Span::new(value_start, value_start + value.len()),
-        }
-    }
-
-    /// The same, in quotes or after a flag's name.
-    pub fn wrapped(self, before: &str, after: &str) -> Self {
-        Self {
-            text: format!("{before}{}{after}", self.text),
-            name: self.name.shift(before.len()),
-            value: self.value.shift(before.len()),
-        }
-    }
-}
 
 /// A value in a syntax. `embedded`: the text stands in a script or template that may read it once more before
 /// HCL does, so that only plain characters are safe.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::{Change, Literal, is_same};
+use super::change::{Change, Literal};
 use super::edit::Edits;
 use super::want::{LOCKFILE, TABLE};
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, RootModule, VersionVerdict};
@@ -187,7 +187,7 @@ fn differs(old: &Source, new: &Source, changes: &[Change]) -> Option<String> {
     }
     changes.iter().find_map(|change| match change {
         Change::Set { name, value, .. } => {
-            let stands = new.setting(name).is_some_and(|set| is_same(&set.value, value));
+            let stands = new.setting(name).is_some_and(|set| value.is(&set.value));
             (!stands).then(|| format!("`{name}` would not be {} at {place}", shown(value)))
         }
         Change::Remove { name } => {

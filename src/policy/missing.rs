@@ -19,7 +19,7 @@ pub enum Missing {
     /// A case in which AWS's documentation says nothing, or engines differ.
     NotDocumented(String),
     /// Policies that could not be read.
-    Policies(super::decision::PolicyKind),
+    Policies(super::kind::PolicyKind),
     /// Something about the request: the path of a role, the account that owns the resource.
     Request(String),
 }

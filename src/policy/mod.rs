@@ -41,6 +41,7 @@ mod document;
 mod evaluate;
 mod grantee;
 mod json;
+mod kind;
 mod missing;
 mod pattern;
 mod principal;

@@ -1,8 +1,6 @@
 //! Reading S3 and DynamoDB: against the emulator, against doubles that fail in every way, and against large listings.
 
-// clippy.toml only knows test functions; what helps them may fail loudly, too.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-#![allow(clippy::indexing_slicing, clippy::string_slice)]
+#![cfg(test)]
 
 #[path = "../support/mod.rs"]
 mod support;

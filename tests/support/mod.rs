@@ -1,20 +1,15 @@
 //! What several tests share: the program under test, `terraform` cut off from the machine it runs on, and the
 //! emulator of S3 and DynamoDB. No assertions live here.
 #![allow(dead_code, reason = "each test binary uses its own part of this module")]
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a helper of a test stops the test, as the test itself would"
-)]
 
 pub mod double;
 pub mod emulator;
 pub mod listing;
 pub mod ports;
 pub mod root_module;
+pub mod said;
 pub mod stores;
+pub mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -97,22 +92,32 @@ pub fn terraform_program() -> std::ffi::OsString {
     std::env::var_os("LOCKSHIFT_TERRAFORM").unwrap_or_else(|| "terraform".into())
 }
 
-/// A `lockshift` command in `dir` that reaches nothing but the emulator.
-pub fn lockshift(dir: &Path, emulator: &Emulator) -> Command {
+/// A `lockshift` command in `dir` that sees nothing of this machine, with dummy credentials.
+fn secluded(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockshift"));
-    command.current_dir(dir).env_clear();
-    if let Some(path) = std::env::var_os("PATH") {
-        command.env("PATH", path);
-    }
+    command.current_dir(dir).env_clear().env("HOME", dir).env("NO_COLOR", "1");
     command
-        .env("HOME", dir)
-        .env("USER", "tester")
-        .env("NO_COLOR", "1")
         .env("AWS_ACCESS_KEY_ID", "emulator")
         .env("AWS_SECRET_ACCESS_KEY", "emulator")
         .env("AWS_REGION", "us-east-1")
-        .env("AWS_EC2_METADATA_DISABLED", "true")
-        .env("AWS_ENDPOINT_URL", emulator.url());
+        .env("AWS_EC2_METADATA_DISABLED", "true");
+    command
+}
+
+/// A `lockshift` command in `dir` that reaches nothing but the emulator.
+pub fn lockshift(dir: &Path, emulator: &Emulator) -> Command {
+    let mut command = secluded(dir);
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command.env("USER", "tester").env("AWS_ENDPOINT_URL", emulator.url());
+    command
+}
+
+/// A `lockshift` command that reaches one store, by `--endpoint-url`, and nothing else.
+pub fn lockshift_at(dir: &Path, url: &str, arguments: &[&str]) -> Command {
+    let mut command = secluded(dir);
+    command.args(arguments).args(["--endpoint-url", url]);
     command
 }
 

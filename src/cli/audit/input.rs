@@ -17,11 +17,10 @@ use crate::audit::lock_info::MAX_BYTES;
 use crate::audit::snapshot::{SCHEMA_VERSION, Snapshot, Unread};
 use crate::cli::nonce;
 use crate::cli::progress::Line;
-use crate::cli::scan::{could_not_walk, has_configuration, is_empty};
+use crate::cli::tree::{is_nothing, scanned};
 use crate::config::Config;
 use crate::moment::Moment;
 use crate::repo::inventory::Inventory;
-use crate::repo::scan::{ScanOptions, scan};
 
 /// What should be there, and what of the repository could not be read.
 pub(super) struct World {
@@ -58,7 +57,7 @@ pub(super) fn read(
     let saved = args.snapshot.as_deref().map(saved).transpose()?;
     let exports = !args.s3_export.is_empty() || !args.dynamodb_export.is_empty();
     let by_hand = saved.is_some() || exports || !args.bucket.is_empty() || !args.table.is_empty();
-    let mut world = if args.paths.is_empty() && by_hand {
+    let mut world = if args.tree.paths.is_empty() && by_hand {
         World { expected: Expected::default(), unread: Vec::new(), inventory: None }
     } else {
         repository(args, config)?
@@ -70,7 +69,7 @@ pub(super) fn read(
         Some(snapshot) => snapshot,
         None if exports => exported(args, &world.expected)?,
         None => {
-            if is_nothing(&world) {
+            if names_nothing(&world) {
                 return Err(nothing());
             }
             let line = Line::new(args.quiet);
@@ -89,13 +88,13 @@ pub(super) fn read(
             read
         }
     };
-    if is_nothing(&world) && snapshot.buckets.is_empty() && snapshot.tables.is_empty() {
+    if names_nothing(&world) && snapshot.buckets.is_empty() && snapshot.tables.is_empty() {
         return Err(nothing());
     }
     Ok((snapshot, world))
 }
 
-fn is_nothing(world: &World) -> bool {
+fn names_nothing(world: &World) -> bool {
     let expected = &world.expected;
     expected.states.is_empty()
         && expected.unplaced.is_empty()
@@ -109,26 +108,11 @@ fn nothing() -> Failure {
     )
 }
 
-/// What of the repository is looked at.
-pub(super) fn scan_options(args: &Args, config: &Config) -> ScanOptions {
-    ScanOptions {
-        paths: args.paths.clone(),
-        exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
-        no_ignore: args.no_ignore,
-        threads: args.threads.map(usize::from),
-        engine: None,
-        base: None,
-    }
-}
-
 /// What the repository says.
 fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
-    let options = scan_options(args, config);
-    let line = Line::new(args.quiet);
-    let found = scan(&options, &line);
-    line.finish();
-    let inventory = found.map_err(|error| could_not_walk(&error))?;
-    if is_empty(&inventory) && !has_configuration(&options)? {
+    let options = args.tree.options(config);
+    let inventory = scanned(&options, args.quiet)?;
+    if is_nothing(&inventory, &options)? {
         return Err(nothing());
     }
     let (expected, unread) = (Expected::of(&inventory), unread(&inventory));
@@ -157,7 +141,7 @@ fn named(args: &Args, saved: Option<&Snapshot>) -> Named {
     named.tables.extend(args.dynamodb_export.iter().map(|(table, _)| table.clone()));
     named.tables.extend(args.retire.iter().cloned());
     // With a repository it is the repository that says what should be there.
-    if let Some(snapshot) = saved.filter(|_| args.paths.is_empty()) {
+    if let Some(snapshot) = saved.filter(|_| args.tree.paths.is_empty()) {
         named.buckets.extend(snapshot.buckets.iter().map(|bucket| bucket.name.clone()));
         let name =
             |table: &crate::audit::snapshot::TableSnapshot| table.arn.clone().unwrap_or(table.name.clone());

@@ -44,13 +44,13 @@ pub(super) fn deliver(args: &Args, planned: &Planned, terminal: Terminal) -> Res
     // Who had the files written or committed wants no diff of them.
     let acted = args.write || args.commit || args.pr_dir.is_some();
     if args.format != Format::Diff || !acted {
-        output::write_bytes(&shown(args, plan, terminal)?, args.output.as_deref())?;
+        args.out.write_bytes(&shown(args, plan, terminal)?)?;
     }
     Ok(all_done)
 }
 
 fn shown(args: &Args, plan: &Plan, terminal: Terminal) -> Result<Vec<u8>, Failure> {
-    let terminal = if args.output.is_some() { terminal.for_file() } else { terminal };
+    let terminal = args.out.terminal(terminal);
     let options = PlanOptions { width: terminal.width, colour: terminal.colour_stdout };
     Ok(match args.format {
         Format::Table => plan_table::table(plan, options).into_bytes(),
@@ -134,7 +134,8 @@ impl Base {
 
 fn written(args: &Args, plan: &Plan) -> Result<Written, Failure> {
     let here = vec![PathBuf::from(".")];
-    let starts = if args.paths.is_empty() { &here } else { &args.paths };
+    let paths = &args.tree.paths;
+    let starts = if paths.is_empty() { &here } else { paths };
     let allowed = Allowed::below(starts).map_err(|error| Failure::new(format!("a path is gone: {error}")))?;
     Ok(write(plan, &allowed))
 }

@@ -143,7 +143,7 @@ fn batch(args: &Args, file: &Path) -> Result<Outcome, Failure> {
         out.push_str(&answer(case.id.as_deref(), &decision));
         out.push('\n');
     }
-    output::write(&out, None)?;
+    output::write(&out)?;
     if !wrong.is_empty() {
         output::to_stderr(&wrong.concat());
         return Ok(Outcome::Findings);
@@ -227,7 +227,7 @@ fn one(args: &Args) -> Result<Outcome, Failure> {
              `--context aws:PrincipalArn=ARN` gives it, `--unknown aws:PrincipalArn` says that it is not known\n",
         );
     }
-    output::write(&format!("{}\n", answer(None, &decision)), None)?;
+    output::write(&format!("{}\n", answer(None, &decision)))?;
     Ok(if decision.verdict == Verdict::Unknown { Outcome::Unjudged } else { Outcome::Clean })
 }
 

@@ -11,14 +11,12 @@ use crate::audit::expected::{Expected, partition_of};
 use crate::audit::policies::{BucketStates, buckets};
 use crate::cli::Outcome;
 use crate::cli::failure::Failure;
-use crate::cli::output;
-use crate::cli::progress::Line;
-use crate::cli::scan::{could_not_walk, has_configuration, is_empty, load_config};
+use crate::cli::output::{self, OutArgs};
+use crate::cli::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, scanned};
 use crate::policy::is_account;
 use crate::policy::recommend::{Advice, Refusal, Roles, Wanted, recommend};
 use crate::repo::facts::GrantKind;
 use crate::repo::inventory::Inventory;
-use crate::repo::scan::{ScanOptions, scan};
 use crate::report::words::{visible, visible_lines};
 
 /// What `--help` says at its end.
@@ -33,9 +31,6 @@ Exit codes:
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
-    /// Directories or files [default: the current directory].
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
     /// Role that applies (repeatable). Roles of lockshift.toml count when no flag names one of the same kind.
     #[arg(long, value_name = "ARN")]
     runner: Vec<String>,
@@ -78,18 +73,12 @@ pub(super) struct Args {
     /// Write one file for each document into this directory, instead of all to stdout.
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     out_dir: Option<PathBuf>,
-    /// Write the result to a file instead of stdout.
-    #[arg(long, short, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Leave out paths that match this glob (repeatable).
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-    /// Look into what git ignores, too.
-    #[arg(long)]
-    no_ignore: bool,
-    /// Configuration file [default: lockshift.toml, here or further up in the repository].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    out: OutArgs,
+    #[command(flatten)]
+    tree: TreeArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
     /// No progress, and nothing said besides errors and what was not read.
     #[arg(long, short)]
     quiet: bool,
@@ -106,22 +95,14 @@ enum Phase {
 
 /// Scans, recommends, proves, writes.
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
-    let config = load_config(args.config.as_deref())?;
+    let config = args.config.load()?;
+    args.tree.start_threads()?;
     let roles = roles(args, &config.roles)?;
     let (partition, account) = owner(args, &roles)?;
-    let options = ScanOptions {
-        paths: args.paths.clone(),
-        exclude: args.exclude.iter().cloned().chain(config.shown_excludes()).collect(),
-        no_ignore: args.no_ignore,
-        ..ScanOptions::default()
-    };
-    let line = Line::new(args.quiet);
-    let found = scan(&options, &line);
-    line.finish();
-    let inventory = found.map_err(|error| could_not_walk(&error))?;
-    if is_empty(&inventory) && !has_configuration(&options)? {
-        return Err(Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
-            .help("name the directory that holds them: `lockshift policy PATH`"));
+    let options = args.tree.options(&config);
+    let inventory = scanned(&options, args.quiet)?;
+    if is_nothing(&inventory, &options)? {
+        return Err(nothing_to_look_at("lockshift policy PATH"));
     }
     let expected = Expected::of(&inventory);
     let (found, impossible): (BTreeMap<_, _>, BTreeMap<_, _>) =
@@ -368,7 +349,7 @@ fn write(args: &Args, report: &Report) -> Result<(), Failure> {
             Format::Json => json(report)?,
             Format::Hcl => hcl(report)?,
         };
-        return output::write(&text, args.output.as_deref());
+        return args.out.write(&text);
     };
     if dir.exists() && !dir.is_dir() {
         return Err(Failure::new(format!("--out-dir: {} is a file", dir.display()))

@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
-use super::super::progress::Line;
-use super::super::scan::could_not_walk;
+use super::super::tree::{TreeArgs, scanned};
 use super::Args;
 use crate::audit::expected::{Access, Expected, ExpectedState, TableRef};
 use crate::config::Config;
 use crate::repo::inventory::LockMode;
-use crate::repo::scan::{ScanOptions, scan};
 use crate::rules;
 use crate::unlock::decide::WhichLock;
 use crate::unlock::seen::{State, Store};
@@ -28,24 +26,26 @@ pub(in crate::cli) struct Target {
     pub locks_in: Option<Store>,
 }
 
+/// Named by each flag: a heading for what follows would not end with them.
+const HEADING: &str = "Which state";
+
 /// Which of several states, and which table: flags that every command about one state shares.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Which state")]
 pub(in crate::cli) struct Choice {
     /// Workspace, with a directory.
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = HEADING)]
     pub workspace: String,
     /// Which bucket, where a directory's backend can be in several.
-    #[arg(long, value_name = "BUCKET", value_parser = crate::cli::names::bucket)]
+    #[arg(long, value_name = "BUCKET", value_parser = crate::cli::names::bucket, help_heading = HEADING)]
     pub bucket: Option<String>,
     /// The lock table, by name or ARN [default: what the scanned directory says].
-    #[arg(long, value_name = "TABLE", value_parser = crate::cli::names::table)]
+    #[arg(long, value_name = "TABLE", value_parser = crate::cli::names::table, help_heading = HEADING)]
     pub table: Option<String>,
     /// There is no lock table: runs lock in S3 alone.
-    #[arg(long, conflicts_with = "table")]
+    #[arg(long, conflicts_with = "table", help_heading = HEADING)]
     pub no_table: bool,
     /// Where to look for the backend of an `s3://…` state [default: the current directory].
-    #[arg(long = "in", value_name = "PATH")]
+    #[arg(long = "in", value_name = "PATH", help_heading = HEADING)]
     pub within: Vec<PathBuf>,
 }
 
@@ -118,18 +118,7 @@ fn in_repository() -> bool {
 }
 
 fn expected(paths: &[PathBuf], config: &Config) -> Result<Expected, Failure> {
-    let options = ScanOptions {
-        paths: paths.to_vec(),
-        exclude: config.shown_excludes(),
-        no_ignore: false,
-        threads: None,
-        engine: None,
-        base: None,
-    };
-    let line = Line::new(false);
-    let found = scan(&options, &line);
-    line.finish();
-    Ok(Expected::of(&found.map_err(|error| could_not_walk(&error))?))
+    Ok(Expected::of(&scanned(&TreeArgs::of(paths).options(config), false)?))
 }
 
 /// The states of a directory: all of one place, else the user has to choose.

@@ -7,6 +7,7 @@ use super::rules::AccessRule;
 use super::sets::{Can, Rights, Row};
 use super::trust::CHANGES;
 use super::world::World;
+use crate::severity::Severity;
 
 /// The judged world and the findings so far.
 pub(super) struct Bench<'w, 'a> {
@@ -84,13 +85,13 @@ impl AccessFinding {
     }
 
     /// At another severity than the rule's.
-    pub(super) fn rated(self, severity: &'static str) -> AccessFinding {
+    pub(super) fn rated(self, severity: Severity) -> AccessFinding {
         AccessFinding { severity, ..self }
     }
 
     /// No more than this severity, where the condition holds.
-    pub(super) fn at_most_if(self, condition: bool, most: &'static str) -> AccessFinding {
-        let severity = if condition { at_most(self.severity, most) } else { self.severity };
+    pub(super) fn at_most_if(self, condition: bool, most: Severity) -> AccessFinding {
+        let severity = if condition { self.severity.min(most) } else { self.severity };
         AccessFinding { severity, ..self }
     }
 }
@@ -114,13 +115,6 @@ pub(super) fn lock_names(keys: &[&Key]) -> String {
     }
     let locks: Vec<&str> = keys.iter().map(|key| key.lock.as_str()).collect();
     names(&locks)
-}
-
-/// The less of two severities.
-fn at_most(severity: &'static str, most: &'static str) -> &'static str {
-    const ORDER: [&str; 5] = ["info", "low", "medium", "high", "critical"];
-    let place = |word: &str| ORDER.iter().position(|known| *known == word);
-    if place(severity) > place(most) { most } else { severity }
 }
 
 /// Conditions in words, to stand after a sentence.

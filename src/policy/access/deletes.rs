@@ -10,6 +10,7 @@ use super::runners::uses_states;
 use super::sets::{Can, Rights};
 use super::shape::{Asked, Shape};
 use super::world::BUCKET_POLICY;
+use crate::severity::Severity;
 
 const DELETE: &str = "s3:deleteobject";
 
@@ -61,7 +62,7 @@ fn misses_keys(bench: &mut Bench<'_, '_>, open: &[&Key]) {
     };
     let help = "name `*.tflock` in the Deny: `*` matches slashes and workspaces, too";
     let finding = say(rules::LOCK_DELETE_LIMIT_MISSES_KEYS, message, help).at(statement);
-    bench.bucket(finding.at_most_if(expected.is_empty(), "low"));
+    bench.bucket(finding.at_most_if(expected.is_empty(), Severity::Low));
 }
 
 /// Deleting is limited; deleting versions may not be.
@@ -248,7 +249,7 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
             );
             let help = "add the role's ARN, with its path, to the exemptions of that Deny";
             let finding = say(rules::RUNNER_WITHOUT_LOCK_RIGHTS, message, help).at(not_created_by);
-            bench.about(&shown, finding.at_most_if(guessed, "medium"));
+            bench.about(&shown, finding.at_most_if(guessed, Severity::Medium));
         }
         if !stopped.is_empty() {
             let message = format!(
@@ -257,7 +258,7 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
             );
             let help = "add the role's ARN, with its path, to the exemptions of that Deny";
             let finding = say(rules::LOCK_DELETE_DENIES_RUNNER, message, help).at(statement.clone());
-            bench.about(&shown, finding.at_most_if(guessed, "medium"));
+            bench.about(&shown, finding.at_most_if(guessed, Severity::Medium));
         }
         if !asks_match.is_empty() {
             let message = format!(
@@ -267,7 +268,7 @@ pub(super) fn denied_roles(bench: &mut Bench<'_, '_>) {
             );
             let help = "ask for `s3:if-match` of the break-glass role only (ArnLike aws:PrincipalArn in the same Deny)";
             let finding = say(rules::UNLOCK_NEEDS_IF_MATCH, message, help).at(statement);
-            bench.about(&shown, finding.at_most_if(guessed, "medium"));
+            bench.about(&shown, finding.at_most_if(guessed, Severity::Medium));
         }
         if !blind.is_empty() {
             let message = format!(

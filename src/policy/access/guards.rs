@@ -9,6 +9,7 @@ use super::rules;
 use super::sets::{Can, Rights};
 use super::shape::Shape;
 use super::world::BUCKET_POLICY;
+use crate::severity::Severity;
 
 const GUARD: &str = "deny it on the bucket to everybody whose `aws:PrincipalArn` is not the role that manages the bucket \
                      or the break-glass role; do not lock out the role that applies the bucket's own Terraform";
@@ -162,9 +163,9 @@ fn open_to_everyone(bench: &mut Bench<'_, '_>) {
             let statement = world.statements().find(allows).map(|shape| shape.reference(BUCKET_POLICY));
             let help = "name the roles that need it in `Principal`, and turn Block Public Access on";
             let severity = match (certain, restricted) {
-                (true, false) => "critical",
-                (true, true) => "high",
-                (false, _) => "medium",
+                (true, false) => Severity::Critical,
+                (true, true) => Severity::High,
+                (false, _) => Severity::Medium,
             };
             bench.bucket(say(rules::LOCK_OPEN_TO_EVERYONE, message, help).at(statement).rated(severity));
         }

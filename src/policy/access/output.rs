@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::severity::Severity;
+
 /// Who can do what to the locks of one bucket.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Access {
@@ -121,8 +123,8 @@ pub enum Certainty {
 pub struct AccessFinding {
     /// Kebab-case id of the rule.
     pub rule: &'static str,
-    /// `critical`, `high`, `medium`, `low`, `info`.
-    pub severity: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
     /// `s3://BUCKET`, `s3://BUCKET/KEY`, or an ARN.
     pub subject: String,
     /// What is the case, in one sentence.

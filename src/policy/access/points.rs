@@ -19,6 +19,7 @@ use super::rules;
 use super::sets::{Can, Rights, Row};
 use super::setup::is_public;
 use super::world::World;
+use crate::severity::Severity;
 
 /// More are not judged; [`super::Access::limits`] says so. A state bucket has none or a few.
 const MOST: usize = 20;
@@ -354,7 +355,7 @@ fn open(bench: &mut Bench<'_, '_>, number: usize) {
             point.input.name
         );
         let help = "name principals in the access point's policy, and turn its public access block on";
-        bench.bucket(say(rules::ACCESS_POINT_OPENS_LOCKS, message, help).rated("critical"));
+        bench.bucket(say(rules::ACCESS_POINT_OPENS_LOCKS, message, help).rated(Severity::Critical));
         // Who is nobody is anybody, too.
         return;
     }

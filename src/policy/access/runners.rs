@@ -10,6 +10,7 @@ use super::output::Part;
 use super::rules;
 use super::sets::{Can, uses_key};
 use super::world::World;
+use crate::severity::Severity;
 
 /// All that a run does to a lock.
 const LOCK_STEPS: [&str; 3] = ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"];
@@ -132,7 +133,7 @@ fn lock_rights(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>
     let guessed = actor.guess.is_some();
     let (role, shown) = (who(actor), actor.shown.as_str());
     let mut add = |finding: super::output::AccessFinding| {
-        bench.about(shown, finding.at_most_if(guessed, "medium"));
+        bench.about(shown, finding.at_most_if(guessed, Severity::Medium));
     };
     if !none.is_empty() {
         let message = format!("{role} works with the state and has no rights on {}", lock_names(&none));
@@ -159,7 +160,7 @@ fn lock_rights(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>
             let state = key.of.and_then(|of| world.input.states.get(of));
             state.is_some_and(|state| state.workspaces.is_some())
         });
-        add(finding.at_most_if(none_seen && !seen, "low"));
+        add(finding.at_most_if(none_seen && !seen, Severity::Low));
     }
 }
 
@@ -214,7 +215,7 @@ fn limited(bench: &mut Bench<'_, '_>, actor: &Actor<'_>, trials: &[Trial<'_>]) {
     let help = "allow s3:GetObject, s3:PutObject and s3:DeleteObject on locks there, too: a boundary or an organization's \
                 policy limits what the role's own policies grant";
     let finding = say(rules::RUNNER_LIMITED_BY_BOUNDARY, message, help).at(statement.clone());
-    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), "medium"));
+    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), Severity::Medium));
 }
 
 /// Both accounts have to agree.
@@ -257,7 +258,7 @@ fn cross_account(bench: &mut Bench<'_, '_>, actor: &Actor<'_>) {
     let help = "across accounts both sides must allow: name the role in an Allow of the bucket policy and grant the same \
                 in the role's own policy";
     let finding = say(rules::CROSS_ACCOUNT_ONE_SIDED, message, help);
-    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), "medium"));
+    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), Severity::Medium));
 }
 
 /// The lock is written with an ACL or with tags.
@@ -311,7 +312,7 @@ fn key(bench: &mut Bench<'_, '_>, actor: &Actor<'_>) {
     );
     let help = "grant kms:Decrypt on the same key, in the role's policy or the key's policy";
     let finding = say(rules::RUNNER_CANNOT_DECRYPT_LOCK, message, help);
-    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), "medium"));
+    bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), Severity::Medium));
 }
 
 /// Without versions, S3 refuses a delete when either action is denied.

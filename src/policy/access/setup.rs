@@ -8,6 +8,7 @@ use super::rules;
 use super::sets::{Can, Row};
 use super::shape::Shape;
 use super::world::{BUCKET_POLICY, World};
+use crate::severity::Severity;
 
 /// S3's limit for a bucket policy, in bytes.
 const POLICY_LIMIT: usize = 20 * 1024;
@@ -73,7 +74,7 @@ fn public_access(bench: &mut Bench<'_, '_>) {
     let message = format!("{} is off for the bucket{account}", off.join(", "));
     let help = "turn all four settings on: a state bucket is never public";
     let finding = say(rules::BUCKET_PUBLIC_ACCESS_NOT_BLOCKED, message, help);
-    bench.bucket(finding.at_most_if(!asked, "medium"));
+    bench.bucket(finding.at_most_if(!asked, Severity::Medium));
 }
 
 /// Keys whose fixed values keep a statement for everybody from being public.

@@ -16,6 +16,7 @@ use super::output::{AccessFinding, Part};
 use super::rules;
 use super::sets::{Can, Row, groups};
 use super::world::World;
+use crate::severity::Severity;
 
 /// Principals of one bucket that the simulator is asked about: each is a request, and IAM answers few in a second.
 const MOST_PRINCIPALS: usize = 20;
@@ -165,7 +166,7 @@ fn finding(
                     defect of this program where AWS is right";
         (message, help)
     };
-    let found = say(rules::SIMULATOR_DIFFERS, message, help).at_most_if(unsupplied, "low");
+    let found = say(rules::SIMULATOR_DIFFERS, message, help).at_most_if(unsupplied, Severity::Low);
     AccessFinding { subject: principal.to_owned(), ..found }
 }
 

@@ -6,6 +6,7 @@ use super::bench::{Bench, names, say};
 use super::output::Part;
 use super::rules;
 use super::shape::Shape;
+use crate::severity::Severity;
 
 /// With one of these on a role, somebody else can use it.
 pub(super) const CHANGES: [&str; 3] =
@@ -33,7 +34,7 @@ pub(super) fn judge(bench: &mut Bench<'_, '_>) {
                 );
                 let finding = say(rules::EXEMPT_ROLE_OPEN_TO_OTHERS, message, HELP);
                 let finding = finding.at(Some(shape.reference("its trust policy"))).rated(severity);
-                bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), "medium"));
+                bench.about(&actor.shown, finding.at_most_if(actor.guess.is_some(), Severity::Medium));
             }
         }
         editors(bench, at);
@@ -41,7 +42,7 @@ pub(super) fn judge(bench: &mut Bench<'_, '_>) {
 }
 
 /// Who is let in that should not be.
-fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, &'static str)> {
+fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, Severity)> {
     let assumes = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];
     if !assumes.iter().any(|action| shape.about_action(action)) {
         return None;
@@ -53,7 +54,7 @@ fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, &'static str)> {
         says_who && !asked.negated() && !asked.if_exists && asked.values.iter().all(|value| value != "*")
     });
     if shape.everyone && !narrowed {
-        return Some(("anybody with an AWS account".to_owned(), "high"));
+        return Some(("anybody with an AWS account".to_owned(), Severity::High));
     }
     for principal in &shape.principals {
         if let Some([_, _, "iam", _, account, "root"]) = arn_parts(principal) {
@@ -61,13 +62,13 @@ fn wide(shape: &Shape, own: Option<&str>) -> Option<(String, &'static str)> {
                 continue;
             }
             // One's own account is the usual way to leave it to the account's own policies.
-            let severity = if Some(account) == own { "low" } else { "high" };
+            let severity = if Some(account) == own { Severity::Low } else { Severity::High };
             return Some((format!("any principal of account {account} with sts:AssumeRole"), severity));
         }
         if let Some((_, provider)) = principal.split_once(":oidc-provider/")
             && let Some(why) = any_subject(shape, provider)
         {
-            return Some((why, "high"));
+            return Some((why, Severity::High));
         }
     }
     None
@@ -116,6 +117,6 @@ fn editors(bench: &mut Bench<'_, '_>, at: usize) {
     let message =
         format!("`{arn}` is trusted with locks, and {} can change its trust or its policies", names(&able));
     let help = "keep those who may call iam:UpdateAssumeRolePolicy, iam:PutRolePolicy and iam:AttachRolePolicy on it few";
-    let finding = say(rules::EXEMPT_ROLE_OPEN_TO_OTHERS, message, help).rated("medium");
+    let finding = say(rules::EXEMPT_ROLE_OPEN_TO_OTHERS, message, help).rated(Severity::Medium);
     bench.about(arn, finding);
 }

@@ -7,6 +7,7 @@ use super::keys::{Key, Kind};
 use super::output::Part;
 use super::rules;
 use super::sets::{Can, Rights};
+use crate::severity::Severity;
 
 const CONDITIONAL: &str = "deny s3:PutObject on `*.tflock` to everybody when `s3:if-none-match` is null: Terraform and \
                            OpenTofu always send it for locks";
@@ -63,7 +64,7 @@ fn overwrite(bench: &mut Bench<'_, '_>) {
     let able: Vec<&str> = lockers.map(|(_, actor)| actor.shown.as_str()).collect();
     if !able.is_empty() {
         let message = format!("{} can overwrite locks: nothing asks them for `If-None-Match`", names(&able));
-        bench.bucket(say(rules::LOCK_OVERWRITE_POSSIBLE, message, CONDITIONAL).rated("medium"));
+        bench.bucket(say(rules::LOCK_OVERWRITE_POSSIBLE, message, CONDITIONAL).rated(Severity::Medium));
     }
 }
 

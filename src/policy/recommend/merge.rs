@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::Wanted;
-use super::probe::filled;
 use super::refusal::{Gate, Refusal, not_mergeable};
+use super::roles::filled;
 use super::statements::SIDS;
 use crate::policy::is_account;
 use crate::policy::json::Json;

@@ -14,11 +14,6 @@ pub(super) struct Stranger {
     pub is_root: bool,
 }
 
-/// The ARN with its wildcards filled in, so that it names one principal.
-pub(super) fn filled(arn: &str) -> String {
-    arn.replace("**", "*").replace('*', "lockshift-proof").replace('?', "x")
-}
-
 /// Principals that stand for everybody: each is allowed everything by its own policies.
 pub(super) fn strangers(wanted: &Wanted) -> Vec<Stranger> {
     let (partition, account) = (&wanted.partition, &wanted.account);

@@ -1,7 +1,6 @@
 //! Who does what, and whether each can be named so in a policy.
 
 use super::Wanted;
-use super::probe::filled;
 use super::refusal::{Gate, Refusal};
 use crate::policy::pattern::{Glob, arn_parts};
 use crate::policy::{Principal, is_account};
@@ -47,6 +46,11 @@ pub(super) fn with_its_path(arn: &str) -> Option<String> {
         before.starts_with(IDENTITY_CENTER) || (before.contains('*') && IDENTITY_CENTER.starts_with(fixed));
     let role = before.starts_with("role/") && !fits;
     role.then(|| format!("arn:{partition}:iam::{account}:{IDENTITY_CENTER}*{name}"))
+}
+
+/// The ARN with its wildcards filled in, so that it names one principal.
+pub(super) fn filled(arn: &str) -> String {
+    arn.replace("**", "*").replace('*', "lockshift-proof").replace('?', "x")
 }
 
 /// All of them.

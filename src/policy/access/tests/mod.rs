@@ -11,6 +11,7 @@ use super::{
     AccessFinding, AccessInput, AccessReport, BucketInput, NamedPolicy, PrincipalInput, Reading,
     RolePatterns, StateInput, judge,
 };
+use crate::severity::Severity;
 
 pub(super) const ACCOUNT: &str = "111122223333";
 pub(super) const APPLY: &str = "arn:aws:iam::111122223333:role/ci/tf-apply";

@@ -66,7 +66,7 @@ fn a_deny_that_makes_an_exception_for_access_points_is_found_and_one_without_is_
     let report = judged(&open);
     let found = of(&report, "access-point-opens-locks");
     assert_eq!(found.len(), 2, "deletes and overwrites: {found:?}");
-    assert_eq!(found[0].severity, "high");
+    assert_eq!(found[0].severity, Severity::High);
     assert!(
         found[0].message.contains("access point `reports`")
             && found[0].message.contains("AdministratorAccess")
@@ -134,7 +134,7 @@ fn a_public_access_point_is_critical_unless_its_block_or_the_accounts_restricts_
     let on =
         Reading::Known(BlockPublicAccess { restrict_public_buckets: true, ..BlockPublicAccess::default() });
     let severities =
-        |block: &Reading<BlockPublicAccess>, account: &Reading<BlockPublicAccess>| -> Vec<&str> {
+        |block: &Reading<BlockPublicAccess>, account: &Reading<BlockPublicAccess>| -> Vec<Severity> {
             let mut input = with_point(with_policy(input(), DELEGATED), Reading::Known(&public));
             if let Reading::Known(points) = &mut input.bucket.access_points {
                 points[0].public_access_block = block.clone();
@@ -143,10 +143,10 @@ fn a_public_access_point_is_critical_unless_its_block_or_the_accounts_restricts_
             let report = judged(&input);
             of(&report, "access-point-opens-locks").iter().map(|finding| finding.severity).collect()
         };
-    assert_eq!(severities(&off, &Reading::Absent), ["critical"]);
-    assert_eq!(severities(&on, &Reading::Absent), [""; 0]);
-    assert_eq!(severities(&off, &on), [""; 0]);
-    assert_eq!(severities(&Reading::Failed("AccessDenied".into()), &Reading::Absent), [""; 0], "not sure");
+    assert_eq!(severities(&off, &Reading::Absent), [Severity::Critical]);
+    assert_eq!(severities(&on, &Reading::Absent), []);
+    assert_eq!(severities(&off, &on), []);
+    assert_eq!(severities(&Reading::Failed("AccessDenied".into()), &Reading::Absent), [], "not sure");
 }
 
 #[test]

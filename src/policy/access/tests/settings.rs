@@ -69,14 +69,14 @@ fn public_access_is_blocked_by_the_bucket_or_by_its_account() {
     let found = judge(&bad);
     let found = of(&found, "bucket-public-access-not-blocked");
     assert_eq!(found[0].message, "BlockPublicPolicy is off for the bucket and not for its account either");
-    assert_eq!(found[0].severity, "high");
+    assert_eq!(found[0].severity, Severity::High);
     good.bucket.public_access_block = Reading::Absent;
     good.bucket.account_public_access_block = Reading::Known(ALL_ON);
     assert!(!super::found(&good).contains(&"bucket-public-access-not-blocked"));
     // Nobody knows what the account says.
     bad.bucket.account_public_access_block = Reading::NotAsked;
     let report = judge(&bad);
-    assert_eq!(of(&report, "bucket-public-access-not-blocked")[0].severity, "medium");
+    assert_eq!(of(&report, "bucket-public-access-not-blocked")[0].severity, Severity::Medium);
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn a_restricted_public_policy_cuts_other_accounts_off() {
     // What is only held back by a setting is no longer critical.
     let writes = open.replace("GetObject", "DeleteObject");
     let report = judge(&restricted(&writes));
-    assert_eq!(of(&report, "lock-open-to-everyone")[0].severity, "high");
+    assert_eq!(of(&report, "lock-open-to-everyone")[0].severity, Severity::High);
     let open = judge(&with_policy(input(), &writes));
-    assert_eq!(of(&open, "lock-open-to-everyone")[0].severity, "critical");
+    assert_eq!(of(&open, "lock-open-to-everyone")[0].severity, Severity::Critical);
 }
 
 fn point(name: &'static str) -> AccessPointInput<'static> {
@@ -166,10 +166,10 @@ fn trust_policies_wider_than_one_subject() {
     let cases = [
         (exact.as_str(), None),
         (&one_repo, None),
-        (&any_repo, Some("high")),
-        (&none, Some("high")),
-        (root, Some("low")),
-        (all, Some("high")),
+        (&any_repo, Some(Severity::High)),
+        (&none, Some(Severity::High)),
+        (root, Some(Severity::Low)),
+        (all, Some(Severity::High)),
         (external, None),
         (role, None),
     ];
@@ -239,9 +239,11 @@ fn directory_buckets_are_not_judged() {
 fn workspaces_that_nobody_has_are_less_urgent() {
     let own = r#"{"Statement": [{"Effect": "Allow", "Action": ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"],
         "Resource": "arn:aws:s3:::acme-tfstate/prod/*"}]}"#;
-    for (workspaces, expected) in
-        [(None, "medium"), (Some(vec!["default"]), "low"), (Some(vec!["default", "stg"]), "medium")]
-    {
+    for (workspaces, expected) in [
+        (None, Severity::Medium),
+        (Some(vec!["default"]), Severity::Low),
+        (Some(vec!["default", "stg"]), Severity::Medium),
+    ] {
         let mut input = with(input(), vec![principal(APPLY, own)]);
         input.states[0].workspaces = workspaces;
         let report = judge(&input);
@@ -261,11 +263,11 @@ fn a_guess_is_never_worse_than_medium() {
     let narrow = r#"{"Statement": [{"Effect": "Allow", "Action": ["s3:GetObject", "s3:PutObject"],
         "Resource": "arn:aws:s3:::acme-tfstate/*"}]}"#;
     let mut input = with(input(), vec![principal(APPLY, narrow)]);
-    assert_eq!(of(&judge(&input), "runner-cannot-delete-lock")[0].severity, "critical");
+    assert_eq!(of(&judge(&input), "runner-cannot-delete-lock")[0].severity, Severity::Critical);
     input.roles = RolePatterns::default();
     let report = judge(&input);
     let found = of(&report, "runner-cannot-delete-lock");
-    assert_eq!(found[0].severity, "medium");
+    assert_eq!(found[0].severity, Severity::Medium);
     assert!(found[0].message.contains("(it looks like a runner)"), "{}", found[0].message);
 }
 

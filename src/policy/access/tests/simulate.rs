@@ -52,7 +52,10 @@ fn a_difference_is_a_finding_and_agreement_is_none() {
     assert_eq!(compare(&denied, &[answer(APPLY, "implicitDeny")]).findings, []);
     let differs = compare(&denied, &[answer(APPLY, "allowed")]);
     let found = &differs.findings[0];
-    assert_eq!((found.rule, found.severity, found.subject.as_str()), ("simulator-differs", "medium", APPLY));
+    assert_eq!(
+        (found.rule, found.severity, found.subject.as_str()),
+        ("simulator-differs", Severity::Medium, APPLY)
+    );
     assert_eq!(
         found.message,
         format!(
@@ -69,7 +72,7 @@ fn an_organizations_policy_that_was_not_supplied_explains_a_difference() {
     let by = |decision| Answer { by_organization: Some(false), ..answer(APPLY, decision) };
     let input = read();
     let found = compare(&input, &[by("implicitDeny")]).findings;
-    assert_eq!(found[0].severity, "low");
+    assert_eq!(found[0].severity, Severity::Low);
     assert!(found[0].message.contains("a service control policy, which was not supplied"), "{found:?}");
     // It was supplied, and says the same.
     let scp = r#"{"Statement": [{"Effect": "Allow", "Action": "ec2:*", "Resource": "*"}]}"#;
@@ -79,7 +82,7 @@ fn an_organizations_policy_that_was_not_supplied_explains_a_difference() {
     assert_eq!(compare(&supplied, &[by("implicitDeny")]).findings, []);
     // It was supplied, and says otherwise.
     supplied.scps[0].levels[0][0].text = EVERYTHING;
-    assert_eq!(compare(&supplied, &[by("implicitDeny")]).findings[0].severity, "medium");
+    assert_eq!(compare(&supplied, &[by("implicitDeny")]).findings[0].severity, Severity::Medium);
 }
 
 #[test]
