@@ -167,6 +167,11 @@ fn an_audit_is_there_without_script_in_the_dark_and_on_paper() {
             { "do": "media", "scheme": "light" },
             { "do": "width", "width": 390 },
             { "do": "axe", "as": "narrow" },
+            // What is folded is read on a phone, too; lock records stay a table in their card.
+            { "do": "open-all" },
+            { "do": "style", "selector": "#findings table.records tr", "property": "display", "as": "records" },
+            { "do": "overflow", "selector": "html, .scroll", "as": "narrow-page" },
+            { "do": "smallest", "selector": "main *", "as": "narrow-text" },
             picture("audit-narrow", false),
             { "do": "width", "width": 1360 },
             picture("audit-light", false),
@@ -177,6 +182,8 @@ fn an_audit_is_there_without_script_in_the_dark_and_on_paper() {
         ]),
     );
     assert_eq!((&said["axe"], &said["narrow"]), (&json!([]), &json!([])));
+    assert_eq!((&said["records"], &said["narrow-page"]), (&json!("table-row"), &json!(0)));
+    assert!(said["narrow-text"].as_f64().unwrap() >= 11.0, "{}", said["narrow-text"]);
     assert_eq!((&said["dark"], &said["paper"]), (&json!("rgb(18, 22, 27)"), &json!("rgb(255, 255, 255)")));
     let verdict = said["verdict"][0].as_str().unwrap();
     assert!(verdict.starts_with("Not clean: 5 things could not be read, "), "{verdict}");
@@ -186,6 +193,97 @@ fn an_audit_is_there_without_script_in_the_dark_and_on_paper() {
     assert_eq!(said["filters"], 3);
     assert_eq!((&said["closed"], &said["opened"]), (&json!(0), &json!(3)));
     assert_eq!((&said["controls"], &said["dead"]), (&json!(0), &json!(0)));
+}
+
+/// A repository whose history goes from the table to both locks, with long names in it.
+fn with_history(dir: &Path) {
+    let git = |args: &[&str], day: u32| {
+        let date = format!("2026-01-{day:02}T00:00:00 +0000");
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(dir)
+            .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgSign=false"])
+            .args(args)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_COMMITTER_DATE", &date)
+            .env("GIT_AUTHOR_DATE", &date)
+            .status()
+            .unwrap();
+        assert!(done.success(), "git {args:?}");
+    };
+    git(&["init", "-q", "-b", "main"], 1);
+    fs::write(dir.join("CODEOWNERS"), "* @acme/platform-engineering\n").unwrap();
+    for day in 1..=14 {
+        for stack in 0..14 {
+            let path =
+                dir.join(format!("services/payments-platform/stack-{stack:02}/environments/production"));
+            fs::create_dir_all(&path).unwrap();
+            let both = if stack < day { "\n    use_lockfile = true" } else { "" };
+            let text = format!(
+                "terraform {{\n  backend \"s3\" {{\n    bucket = \"acme-terraform-state-production\"\n    key = \"services/{stack}/terraform.tfstate\"\n    \
+                 dynamodb_table = \"acme-terraform-locks\"{both}\n  }}\n}}\n"
+            );
+            fs::write(path.join("main.tf"), text).unwrap();
+        }
+        git(&["add", "-A"], day);
+        git(&["commit", "-q", "-m", "x"], day);
+    }
+}
+
+#[test]
+fn on_a_phone_everything_can_be_read_and_nothing_is_wider_than_the_window() {
+    let dir = TempDir::new().unwrap();
+    let home = dir.path().join("acme");
+    fs::create_dir(&home).unwrap();
+    with_history(&home);
+    let file = page(dir.path(), &home, &["scan", "--history"]);
+    let said = browse(
+        &file,
+        &json!([
+            { "do": "width", "width": 420 },
+            { "do": "open" },
+            { "do": "overflow", "as": "page" },
+            { "do": "overflow", "selector": ".scroll", "as": "tables" },
+            { "do": "smallest", "selector": "main *", "as": "text" },
+            { "do": "count", "selector": "svg.history", "as": "chart" },
+            { "do": "texts", "selector": ".history-lines li", "as": "lines" },
+            { "do": "style", "selector": "#findings tbody tr", "property": "display", "as": "card" },
+            { "do": "axe", "as": "axe" },
+            { "do": "focus", "selector": "form[data-table=findings] input" },
+            { "do": "type", "text": "stack-03" },
+            { "do": "until", "selector": SAID, "text": "1 of 14" },
+            { "do": "count", "selector": FINDINGS, "as": "filtered" },
+            picture("phone-light", true),
+            { "do": "media", "scheme": "dark" },
+            picture("phone-dark", true),
+            // The narrowest window that has the chart, and a large one.
+            { "do": "width", "width": 701 },
+            { "do": "smallest", "selector": "svg.history text", "as": "chart-small" },
+            { "do": "count", "selector": ".history-lines li", "as": "no-lines" },
+            { "do": "width", "width": 1280 },
+            { "do": "smallest", "selector": "main *", "as": "large" },
+            { "do": "overflow", "selector": "html, .scroll", "as": "large-page" },
+            // Paper is narrow, too, and keeps its tables.
+            { "do": "media", "type": "print" },
+            { "do": "width", "width": 718 },
+            { "do": "style", "selector": "#findings tr:not([hidden])", "property": "display", "as": "paper" },
+            { "do": "overflow", "as": "paper-page" }
+        ]),
+    );
+    assert_eq!((&said["page"], &said["tables"]), (&json!(0), &json!(0)));
+    assert!(said["text"].as_f64().unwrap() >= 11.0, "{}", said["text"]);
+    assert_eq!((&said["chart"], &said["card"]), (&json!(0), &json!("grid")));
+    let lines: Vec<String> = serde_json::from_value(said["lines"].clone()).unwrap();
+    assert_eq!(lines.len(), 12);
+    let (newest, oldest) = (lines.first().unwrap(), lines.last().unwrap());
+    assert!(newest.starts_with("2026-01-14") && newest.ends_with("100%"), "{newest}");
+    assert!(oldest.starts_with("2026-01-01") && oldest.ends_with("7%"), "{oldest}");
+    assert_eq!((&said["axe"], &said["filtered"]), (&json!([]), &json!(1)));
+    assert!(said["chart-small"].as_f64().unwrap() >= 11.0, "{}", said["chart-small"]);
+    assert_eq!(said["no-lines"], 0);
+    assert!(said["large"].as_f64().unwrap() >= 11.0, "{}", said["large"]);
+    assert_eq!(said["large-page"], 0);
+    assert_eq!((&said["paper"], &said["paper-page"]), (&json!("table-row"), &json!(0)));
 }
 
 #[test]

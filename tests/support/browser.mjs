@@ -51,8 +51,17 @@ try {
       (selector, text) => document.querySelector(selector)?.textContent === text, {}, selector, text),
     texts: ({ selector }) => shown(selector),
     count: async ({ selector }) => (await shown(selector)).length,
+    "open-all": () => page.$$eval("details", (all) => { for (const one of all) one.open = true; }),
     style: ({ selector, property }) =>
       page.$eval(selector, (one, property) => getComputedStyle(one)[property], property),
+    // The smallest text that is to be seen, in pixels as they come to the screen: a drawing may be scaled.
+    smallest: ({ selector }) => page.$$eval(selector, (found) => Math.min(...found
+      .filter((one) => one.checkVisibility() && !["title", "desc", "option"].includes(one.localName))
+      .filter((one) => [...one.childNodes].some((text) => text.nodeType === Node.TEXT_NODE && text.data.trim()))
+      .map((one) => parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1)))),
+    // By how many pixels something is wider than its frame, or the page than the window.
+    overflow: ({ selector }) => page.$$eval(selector ?? "html", (found) =>
+      Math.max(...found.map((one) => one.scrollWidth - one.clientWidth))),
     attribute: ({ selector, name }) => page.$eval(selector, (one, name) => one.getAttribute(name), name),
     focused: () => page.evaluate(() => {
       const at = document.activeElement;

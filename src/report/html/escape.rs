@@ -1,6 +1,7 @@
 //! The one way by which text gets into the page. Everything that comes from a file, a store or a rule's page goes
 //! through [`text`]; markup is only what this room writes itself.
 
+use crate::moment::Moment;
 pub(super) use crate::report::words::markup as text;
 
 /// [`text`] with spans in single backticks as code, as our own messages write names. An odd number of backticks leaves
@@ -20,6 +21,11 @@ pub(super) fn prose(raw: &str) -> String {
 /// A value as code.
 pub(super) fn code(raw: &str) -> String {
     format!("<code>{}</code>", text(raw))
+}
+
+/// A moment as a page has it, in UTC: a day and a time break better than one word.
+pub(super) fn time(at: Moment) -> String {
+    at.to_string().replace('T', " ").replace('Z', "")
 }
 
 /// The name of a thing in the page: letters, digits and hyphens, so that it can stand in `id` and `href`.
@@ -64,6 +70,11 @@ mod tests {
         assert_eq!(prose("set `<b>` now"), "set <code>&lt;b&gt;</code> now");
         assert_eq!(prose("odd ` <b>"), "odd ` &lt;b&gt;");
         assert_eq!(prose("a``b"), "ab");
+    }
+
+    #[test]
+    fn a_moment_is_a_day_and_a_time() {
+        assert_eq!(time(Moment::parse("2026-11-30T12:00:05Z").unwrap()), "2026-11-30 12:00:05");
     }
 
     #[test]

@@ -109,7 +109,8 @@ fn row(finding: &Open<'_>, pages: &BTreeSet<&str>) -> Row {
     let mut what = format!("<p>{}</p>", prose(finding.message));
     let place = finding.place.as_deref();
     let at = match place {
-        Some(place) if place == finding.subject => code(place),
+        // The place names the root module or file already.
+        Some(place) if place.starts_with(finding.subject) => code(place),
         Some(place) => format!("{} {}", code(finding.subject), code(place)),
         None => code(finding.subject),
     };

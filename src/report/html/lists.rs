@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::escape::{code, prose, text};
+use super::escape::{code, prose, text, time};
 use super::owners::Owners;
 use super::table::{Choice, Row, filter, numbers, table, words};
 use crate::audit::outcome::{Audit, LockRecord, StateReport};
@@ -154,10 +154,8 @@ fn state_row(state: &StateReport, owners: &Owners<'_>) -> Row {
             digest,
             proof,
             coverage.writes.to_string(),
-            // The column says that it is UTC; a day and a time break better than one word.
-            state
-                .last_written
-                .map_or_else(|| "–".to_owned(), |at| at.to_string().replace('T', " ").replace('Z', "")),
+            // The column says that it is UTC.
+            state.last_written.map_or_else(|| "–".to_owned(), time),
         ],
     }
 }
@@ -193,7 +191,7 @@ mod tests {
             "{out}"
         );
         assert!(out.contains("data-mode=\"lockfile\" data-owner=\"@acme/platform @acme/web\""), "{out}");
-        assert!(out.contains("<td class=\"word\">admits older</td>"), "{out}");
+        assert!(out.contains("<td class=\"word\" data-of=\"Versions\">admits older</td>"), "{out}");
         assert_eq!(backends(&Inventory::default()), "<p>No root module with an s3 backend was found.</p>\n");
     }
 
@@ -208,6 +206,6 @@ mod tests {
         );
         assert!(out.contains("<b>held</b> by old@client <span>apply, 2 hours 10 minutes</span>"), "{out}");
         assert!(out.contains("<span class=\"v v-contradicted\">contradicted</span>"), "{out}");
-        assert!(out.contains("<td class=\"when\">2026-11-30 07:30:00</td>"), "{out}");
+        assert!(out.contains(">2026-11-30 07:30:00</td>"), "{out}");
     }
 }

@@ -28,7 +28,7 @@ use super::{RuleText, ScanReport};
 use crate::finding::Severity;
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
-use escape::{code, prose, text};
+use escape::{code, prose, text, time};
 use findings::Open;
 use owners::Owners;
 
@@ -99,9 +99,9 @@ pub fn render(page: &Page<'_>) -> String {
             .collect::<String>()
     ));
     out.push_str(&format!(
-        "<h1>State locks of {}</h1>\n<p class=\"meta\">As of {}, by lockshift {}.</p>\n",
+        "<h1>State locks of {}</h1>\n<p class=\"meta\">As of {} UTC, by lockshift {}.</p>\n",
         code(page.of),
-        page.at,
+        time(page.at),
         env!("CARGO_PKG_VERSION")
     ));
     out.push_str(&verdict(page, &open, &unread, untold));

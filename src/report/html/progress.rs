@@ -1,7 +1,7 @@
 //! How far the migration is: overall, by owner, bucket and account, now and at earlier commits.
 
-use super::escape::{code, text};
-use super::svg::{bar, count_of, day, history, in_words, on_lockfile, percent, short, spark};
+use super::escape::{code, prose};
+use super::svg::{bar, count_of, day, history, history_lines, in_words, on_lockfile, percent, short, spark};
 use super::table::{Row, drawings, numbers, table, words};
 use crate::repo::inventory::LockMode;
 use crate::report::ScanReport;
@@ -71,7 +71,7 @@ fn past(history_of: &History) -> String {
         out.push_str(&format!(
             "<p class=\"note\"><b>{}:</b> {}.</p>\n",
             if history_of.points.is_none() { "The past is not known" } else { "Not shown" },
-            text(why)
+            prose(why)
         ));
     }
     let points = history_of.points();
@@ -79,10 +79,11 @@ fn past(history_of: &History) -> String {
         return out;
     }
     out.push_str(&format!(
-        "<figure>{}<figcaption>Each bar is one commit that was looked at; above it the part of those that lock which take \
-         the lockfile. Nothing is said about the commits between. A question mark: something in that commit could not be \
-         read. What is not committed yet is not in it.</figcaption></figure>\n",
-        history(points)
+        "<figure>{}{}<figcaption>Each bar is one commit that was looked at, with the part of those that lock which take the \
+         lockfile. Nothing is said about the commits between. A question mark: something in that commit could not be read. \
+         What is not committed yet is not in it.</figcaption></figure>\n",
+        history(points),
+        history_lines(points)
     ));
     let mut columns = vec![words("Commit", "word"), words("Committed", "word"), numbers("Root modules")];
     columns.extend(LockMode::ALL.map(|mode| numbers(mode.as_str())));

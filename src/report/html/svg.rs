@@ -5,6 +5,7 @@
 use super::escape::text;
 use crate::repo::inventory::LockMode;
 use crate::report::history::{Modes, Point};
+use crate::report::words::count;
 
 /// How many of a mode.
 pub(super) fn count_of(modes: &Modes, mode: LockMode) -> usize {
@@ -34,33 +35,32 @@ pub(super) fn percent((part, whole): (usize, usize)) -> String {
     (part * 100).checked_div(whole).map_or_else(|| "–".to_owned(), |share| format!("{share}%"))
 }
 
-/// A share of `width` in tenths, as SVG writes it.
-fn share(part: usize, whole: usize, width: usize) -> String {
-    tenths((part * width * 10).checked_div(whole).unwrap_or_default())
+/// A part of the whole width, as SVG writes it: percent with one decimal.
+fn share(part: usize, whole: usize) -> String {
+    format!("{}%", tenths((part * 1000).checked_div(whole).unwrap_or_default()))
 }
 
 fn tenths(n: usize) -> String {
     if n.is_multiple_of(10) { (n / 10).to_string() } else { format!("{}.{}", n / 10, n % 10) }
 }
 
-/// One bar that is cut into modes.
+/// One bar that is cut into modes. Lengths are percent of wherever it stands, so that neither its patterns nor anything
+/// else in it is stretched.
 pub(super) fn bar(modes: &Modes) -> String {
-    const WIDTH: usize = 1000;
     let all: usize = modes.values().sum();
     let words = in_words(modes);
     let mut out = format!(
-        "<svg class=\"bar\" viewBox=\"0 0 {WIDTH} 10\" preserveAspectRatio=\"none\" role=\"img\" \
-         aria-label=\"{words}\"><title>{words}</title>"
+        "<svg class=\"bar\" width=\"100%\" height=\"10\" role=\"img\" aria-label=\"{words}\"><title>{words}</title>"
     );
     let mut before = 0;
     for mode in LockMode::ALL {
         let n = count_of(modes, mode);
         if n > 0 {
             out.push_str(&format!(
-                "<rect class=\"m-{}\" x=\"{}\" y=\"0\" width=\"{}\" height=\"10\"/>",
+                "<rect class=\"m-{}\" x=\"{}\" width=\"{}\" height=\"100%\"/>",
                 mode.as_str(),
-                share(before, all, WIDTH),
-                share(n, all, WIDTH)
+                share(before, all),
+                share(n, all)
             ));
         }
         before += n;
@@ -115,10 +115,12 @@ fn nice(n: usize) -> usize {
 }
 
 /// One bar for each commit, modes upon each other, the share on the lockfile above. Bars stand side by side and not to
-/// the scale of time: between two commits nothing is known, so nothing is drawn.
+/// the scale of time: between two commits nothing is known, so nothing is drawn. What goes across is in percent of the
+/// width, what goes up in pixels: text keeps its size, however narrow the window is.
 pub(super) fn history(points: &[Point]) -> String {
-    const WIDTH: usize = 960;
-    const LEFT: usize = 44;
+    // Across: tenths of a percent.
+    const WIDTH: usize = 1000;
+    const LEFT: usize = 50;
     const TOP: usize = 22;
     const BOTTOM: usize = 232;
     let most = points.iter().map(|point| point.modes.values().sum::<usize>()).max().unwrap_or_default();
@@ -126,16 +128,16 @@ pub(super) fn history(points: &[Point]) -> String {
     let y = |n: usize| BOTTOM * 10 - n * (BOTTOM - TOP) * 10 / scale;
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return String::new() };
     let words = format!(
-        "Effective backends by lock mode in {} commits. {}: {}. {}: {}.",
-        points.len(),
+        "Effective backends by lock mode in {}. {}: {}. {}: {}.",
+        count(points.len(), "commit", "commits"),
         day(first),
         in_words(&first.modes),
         day(last),
         in_words(&last.modes)
     );
     let mut out = format!(
-        "<svg class=\"history\" viewBox=\"0 0 {WIDTH} 262\" role=\"img\" aria-labelledby=\"history-title history-desc\">\
-         <title id=\"history-title\">Lock modes over the git history</title>\
+        "<svg class=\"history\" width=\"100%\" height=\"274\" role=\"img\" \
+         aria-labelledby=\"history-title history-desc\"><title id=\"history-title\">Lock modes over the git history</title>\
          <desc id=\"history-desc\">{}</desc>\n",
         text(&words)
     );
@@ -144,15 +146,19 @@ pub(super) fn history(points: &[Point]) -> String {
         let n = scale * tick / 2;
         let at = tenths(y(n));
         out.push_str(&format!(
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{WIDTH}\" y1=\"{at}\" y2=\"{at}\"/>\
-             <text class=\"tick\" x=\"{}\" y=\"{at}\" dy=\"4\" text-anchor=\"end\">{n}</text>\n",
-            LEFT - 8
+            "<line class=\"grid\" x1=\"{}%\" x2=\"100%\" y1=\"{at}\" y2=\"{at}\"/>\
+             <text class=\"tick\" x=\"{}%\" y=\"{at}\" dy=\"4\" text-anchor=\"end\">{n}</text>\n",
+            tenths(LEFT),
+            tenths(LEFT - 10)
         ));
     }
+    // Hundredths of a percent from here on.
     let slot = (WIDTH - LEFT) * 10 / points.len().max(1);
     let thick = (slot * 7 / 10).min(560);
-    // Labels take about 70 units; more than fit are left out, the newest never.
-    let every = (700 / slot.max(1)) + 1;
+    let percents = |hundredths: usize| format!("{}%", tenths(hundredths / 10));
+    // Labels take about 6% of the narrowest chart; more than fit are left out, the newest never.
+    let every = (620 / slot.max(1)) + 1;
+    let mut year = String::new();
     for (n, point) in points.iter().enumerate() {
         let x = LEFT * 10 + n * slot + (slot - thick) / 2;
         out.push_str(&format!(
@@ -164,35 +170,72 @@ pub(super) fn history(points: &[Point]) -> String {
         ));
         let mut before = 0;
         for mode in LockMode::ALL.into_iter().rev() {
-            let count = count_of(&point.modes, mode);
-            if count > 0 {
-                let (low, high) = (y(before), y(before + count));
+            let n = count_of(&point.modes, mode);
+            if n > 0 {
+                let (low, high) = (y(before), y(before + n));
                 out.push_str(&format!(
                     "<rect class=\"m-{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
                     mode.as_str(),
-                    tenths(x),
+                    percents(x),
                     tenths(high),
-                    tenths(thick),
+                    percents(thick),
                     tenths(low.saturating_sub(high))
                 ));
             }
-            before += count;
+            before += n;
         }
-        let middle = tenths(x + thick / 2);
+        let middle = percents(x + thick / 2);
         if (points.len() - 1 - n).is_multiple_of(every) {
-            let flag = if point.unread > 0 { " ?" } else { "" };
+            let date = day(point);
+            let (its_year, day) = date.split_once('-').unwrap_or((&date, ""));
             out.push_str(&format!(
-                "<text class=\"share\" x=\"{middle}\" y=\"{}\" dy=\"-5\" text-anchor=\"middle\">{}{flag}</text>\
-                 <text class=\"tick\" x=\"{middle}\" y=\"252\" text-anchor=\"middle\">{}</text>",
+                "<text class=\"share\" x=\"{middle}\" y=\"{}\" dy=\"-5\" text-anchor=\"middle\">{}{}</text>\
+                 <text class=\"tick\" x=\"{middle}\" y=\"250\" text-anchor=\"middle\">{day}</text>",
                 tenths(y(before)),
                 percent(on_lockfile(&point.modes)),
-                day(point)
+                flag(point)
             ));
+            // Said once, and again when it is another one: there is no room for it at each bar.
+            if its_year != year {
+                out.push_str(&format!(
+                    "<text class=\"tick\" x=\"{middle}\" y=\"266\" text-anchor=\"middle\">{its_year}</text>"
+                ));
+                its_year.clone_into(&mut year);
+            }
         }
         out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// Commits that are listed where the chart would be too narrow; the table of numbers has all of them.
+const LISTED: usize = 24;
+
+/// The same for a narrow window: a line for each commit with its day, its bar and its share, the newest first.
+pub(super) fn history_lines(points: &[Point]) -> String {
+    // Evenly spread, and the newest among them, as in the chart.
+    let every = points.len().div_ceil(LISTED).max(1);
+    let lines: String = points
+        .iter()
+        .rev()
+        .step_by(every)
+        .map(|point| {
+            format!(
+                "<li><span>{}</span>{}<b>{}{}</b></li>\n",
+                day(point),
+                bar(&point.modes),
+                percent(on_lockfile(&point.modes)),
+                flag(point)
+            )
+        })
+        .collect();
+    format!("<ol class=\"history-lines\">\n{lines}</ol>\n")
+}
+
+/// A question mark where something could not be read.
+fn flag(point: &Point) -> &'static str {
+    if point.unread > 0 { " ?" } else { "" }
 }
 
 /// The commit's day.
@@ -222,8 +265,8 @@ mod tests {
     fn a_bar_has_a_part_for_each_mode_and_says_it_in_words() {
         let out = bar(&modes(&[("dynamodb", 1), ("lockfile", 2), ("none", 0)]));
         assert!(out.contains("aria-label=\"1 dynamodb, 2 lockfile\""), "{out}");
-        assert!(out.contains("<rect class=\"m-dynamodb\" x=\"0\" y=\"0\" width=\"333.3\""), "{out}");
-        assert!(out.contains("<rect class=\"m-lockfile\" x=\"333.3\" y=\"0\" width=\"666.6\""), "{out}");
+        assert!(out.contains("<rect class=\"m-dynamodb\" x=\"0%\" width=\"33.3%\""), "{out}");
+        assert!(out.contains("<rect class=\"m-lockfile\" x=\"33.3%\" width=\"66.6%\""), "{out}");
         assert_eq!(out.matches("<rect").count(), 2);
         assert!(bar(&Modes::new()).contains("aria-label=\"nothing\""));
     }
@@ -255,20 +298,37 @@ mod tests {
         assert!(out.contains("2026-01-05: 2 dynamodb. 2026-03-02: 2 dual, 1 lockfile."), "{out}");
         // A scale of 5 over 210 units: two are 84 high, and stand on the ground.
         assert!(
-            out.contains("<rect class=\"m-dynamodb\" x=\"245\" y=\"148\" width=\"56\" height=\"84\"/>"),
+            out.contains("<rect class=\"m-dynamodb\" x=\"25.9%\" y=\"148\" width=\"5.6%\" height=\"84\"/>"),
             "{out}"
         );
         assert!(
-            out.contains("<rect class=\"m-lockfile\" x=\"703\" y=\"190\" width=\"56\" height=\"42\"/>"),
+            out.contains("<rect class=\"m-lockfile\" x=\"73.4%\" y=\"190\" width=\"5.6%\" height=\"42\"/>"),
             "{out}"
         );
         assert!(
-            out.contains("<rect class=\"m-dual\" x=\"703\" y=\"106\" width=\"56\" height=\"84\"/>"),
+            out.contains("<rect class=\"m-dual\" x=\"73.4%\" y=\"106\" width=\"5.6%\" height=\"84\"/>"),
             "{out}"
         );
         assert!(out.contains(">0%</text>") && out.contains(">100% ?</text>"), "{out}");
         assert!(out.contains("2222222222: 2 dual, 1 lockfile; 1 could not be read</title>"), "{out}");
+        // The year once for both.
+        assert!(out.contains(">01-05</text>") && out.contains(">03-02</text>"), "{out}");
+        assert_eq!(out.matches(">2026</text>").count(), 1, "{out}");
         assert_eq!(history_of(&[]), "");
+        let one = history_of(&history.points()[..1]);
+        assert!(one.contains("by lock mode in 1 commit. 2026-01-05"), "{one}");
+    }
+
+    #[test]
+    fn a_narrow_window_gets_a_line_for_each_commit_the_newest_first() {
+        let history = sample::history();
+        let out = history_lines(history.points());
+        let (newest, oldest) =
+            (out.find("<li><span>2026-03-02").unwrap(), out.find("<li><span>2026-01-05").unwrap());
+        assert!(newest < oldest, "{out}");
+        assert!(out.contains("<b>100% ?</b>") && out.contains("<b>0%</b>"), "{out}");
+        let many: Vec<Point> = history.points().iter().cycle().take(60).cloned().collect();
+        assert_eq!(history_lines(&many).matches("<li>").count(), 20);
     }
 
     fn history_of(points: &[Point]) -> String {
@@ -280,7 +340,7 @@ mod tests {
         let points = sample::history().points().iter().cycle().take(60).cloned().collect::<Vec<_>>();
         let out = history_of(&points);
         assert_eq!(out.matches("<g>").count(), 60);
-        assert_eq!(out.matches("class=\"share\"").count(), 12);
-        assert!(out.trim_end().ends_with("2026-03-02</text></g>\n</svg>"), "{out}");
+        assert_eq!(out.matches("class=\"share\"").count(), 15);
+        assert!(out.trim_end().ends_with(">03-02</text></g>\n</svg>"), "{out}");
     }
 }

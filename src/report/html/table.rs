@@ -73,10 +73,13 @@ pub(super) fn table(id: &str, caption: &str, columns: &[Column<'_>], rows: &[Row
         for (n, (cell, column)) in row.cells.iter().zip(columns).enumerate() {
             if n == 0 {
                 out.push_str(&format!("<th scope=\"row\">{cell}</th>"));
-            } else if column.class.is_empty() {
-                out.push_str(&format!("<td>{cell}</td>"));
             } else {
-                out.push_str(&format!("<td class=\"{}\">{cell}</td>", column.class));
+                // Where rows become cards, a cell says itself what it holds.
+                out.push_str(&format!("<td class=\"{}\"", column.class));
+                if column.drawn.is_none_or(str::is_empty) && !["what", "rule"].contains(&column.class) {
+                    out.push_str(&format!(" data-of=\"{}\"", text(column.name)));
+                }
+                out.push_str(&format!(">{cell}</td>"));
             }
         }
         out.push_str("</tr>\n");
@@ -130,7 +133,9 @@ mod tests {
         assert!(out.contains("<caption id=\"t-caption\">A &lt; B</caption>"), "{out}");
         assert!(out.contains("<th scope=\"col\" class=\"num\" data-number>Count</th>"), "{out}");
         assert!(
-            out.contains("<tr data-mode=\"a&quot;b\"><th scope=\"row\">x</th><td class=\"num\">3</td></tr>"),
+            out.contains(
+                "<tr data-mode=\"a&quot;b\"><th scope=\"row\">x</th><td class=\"num\" data-of=\"Count\">3</td></tr>"
+            ),
             "{out}"
         );
     }

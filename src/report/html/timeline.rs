@@ -1,7 +1,7 @@
 //! When locks were held and states were written: one lane for each state, from the audit's proof of coverage. A write
 //! outside of any lock has its own colour, its own shape and its own line of text.
 
-use super::escape::{code, text};
+use super::escape::{code, text, time};
 use super::table::{Row, drawings, numbers, table, words};
 use crate::audit::outcome::{Audit, HeldLock, StateReport, TracedWrite};
 use crate::moment::Moment;
@@ -69,8 +69,9 @@ pub(super) fn render(audit: &Audit) -> String {
          12\" aria-hidden=\"true\"><path class=\"outside\" d=\"M6 0L12 12H0z\"/></svg> write outside of any lock</span> \
          <span><svg viewBox=\"0 0 22 12\" aria-hidden=\"true\"><rect class=\"over\" y=\"2\" width=\"22\" height=\"8\" \
          rx=\"2\"/></svg> lock that was overwritten</span></p>\n\
-         <p>From {} to {}, in UTC. Locks of DynamoDB leave no trace, and are not in it.</p>\n",
-        span.from, span.to
+         <p>From {} to {} UTC. Locks of DynamoDB leave no trace, and are not in it.</p>\n",
+        time(span.from),
+        time(span.to)
     );
     out.push_str(&table("timeline", "S3 locks and writes of each state in the window", &columns, &rows));
     if all > LANES {
@@ -138,7 +139,9 @@ fn axis(span: Span) -> String {
                 _ => ("middle", 5),
             };
             let day: String = at.to_string().chars().take(10).skip(from).collect();
-            format!("<text x=\"{}%\" y=\"11\" text-anchor=\"{anchor}\">{day}</text>", quarter * 25)
+            // Where there is room for the middle alone, these two give way.
+            let class = if quarter % 2 == 1 { " class=\"quarter\"" } else { "" };
+            format!("<text{class} x=\"{}%\" y=\"11\" text-anchor=\"{anchor}\">{day}</text>", quarter * 25)
         })
         .collect();
     format!("<svg class=\"lane axis\" width=\"100%\" height=\"14\" aria-hidden=\"true\">{days}</svg>")
