@@ -47,9 +47,13 @@ pub fn inventory(
     owners: &Owners,
     engine: Option<Engine>,
 ) -> (Inventory, Remains) {
-    let mut builder = Builder::new(facts, engine);
-    builder.collect_sources(sources);
-    let dirs = builder.winners();
+    let first_backend = sources.firsts();
+    let ((mut builder, directories), numbered) = rayon::join(
+        || (Builder::new(facts, engine), module_directories(facts.files, &first_backend)),
+        || sources.numbered(),
+    );
+    builder.number(first_backend, numbered);
+    let dirs = builder.winners(&directories);
     let units = builder.units();
     let choices = builder.attribute(&dirs, &units);
     builder.terraform_roots(&dirs, &choices, &units);
@@ -136,6 +140,63 @@ impl Sources {
     pub fn taken(files: &mut [(FileId, FileFacts)]) -> Self {
         Self(files.par_iter_mut().with_min_len(256).map(|(id, file)| FileSources::taken(id, file)).collect())
     }
+}
+
+impl Sources {
+    /// The number of each file's first source.
+    fn firsts(&self) -> Vec<usize> {
+        let mut next = 0;
+        let first = |file: &FileSources| {
+            let first = next;
+            next += file.sources.len();
+            first
+        };
+        self.0.iter().map(first).collect()
+    }
+
+    /// Numbers every source. Each file's module backends stand together, in order.
+    fn numbered(self) -> Numbered {
+        let count = self.0.iter().map(|file| file.sources.len()).sum();
+        let mut all = Numbered { sources: Vec::with_capacity(count), ..Numbered::default() };
+        for FileSources { sources, readers, terragrunt } in self.0 {
+            let first = all.sources.len();
+            all.sources.extend(sources);
+            all.readers.extend(readers.iter().map(|index| first + index));
+            all.terragrunt.extend(terragrunt.iter().map(|index| first + index));
+        }
+        all
+    }
+}
+
+/// All sources by number, and which of them are of a kind of their own.
+#[derive(Default)]
+struct Numbered {
+    sources: Vec<Source>,
+    readers: Vec<usize>,
+    terragrunt: Vec<usize>,
+}
+
+/// Directories with a backend, sorted, and the files of each that Terraform or OpenTofu would load.
+fn module_directories<'a>(
+    files: &'a [(FileId, FileFacts)],
+    first_backend: &[usize],
+) -> Vec<(&'a str, Vec<ModuleFile<'a>>)> {
+    let modules = || files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
+    // Most directories have no backend: nothing is made for them.
+    let mut dirs: HashMap<&str, Vec<ModuleFile<'a>>> = modules()
+        .filter(|(_, module)| !module.backends.is_empty())
+        .map(|(id, _)| (id.dir(), Vec::new()))
+        .collect();
+    for ((id, file), first_source) in files.iter().zip(first_backend) {
+        if let Some(facts) = &file.module
+            && let Some(files) = dirs.get_mut(id.dir())
+        {
+            files.push(ModuleFile { id, facts, first_source: *first_source });
+        }
+    }
+    let mut dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
+    dirs.par_sort_unstable_by_key(|(dir, _)| *dir);
+    dirs
 }
 
 /// The sources of one file, in the order of their numbers, and which of them are of a kind of their own.
@@ -234,35 +295,14 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Numbers every source. Each file's module backends stand together, in order.
-    fn collect_sources(&mut self, Sources(found): Sources) {
-        self.inventory.sources.reserve_exact(found.iter().map(|file| file.sources.len()).sum());
-        for FileSources { sources, readers, terragrunt } in found {
-            let first = self.inventory.sources.len();
-            self.first_backend.push(first);
-            self.inventory.sources.extend(sources);
-            self.reader_sources.extend(readers.iter().map(|index| first + index));
-            self.terragrunt_sources.extend(terragrunt.iter().map(|index| first + index));
-        }
+    fn number(&mut self, first_backend: Vec<usize>, numbered: Numbered) {
+        self.first_backend = first_backend;
+        self.inventory.sources = numbered.sources;
+        self.reader_sources = numbered.readers;
+        self.terragrunt_sources = numbered.terragrunt;
     }
 
-    fn winners(&mut self) -> BTreeMap<String, DirView> {
-        let module_files =
-            || self.facts.files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
-        // Most directories have no backend: nothing is made for them.
-        let mut dirs: HashMap<&str, Vec<ModuleFile<'a>>> = module_files()
-            .filter(|(_, module)| !module.backends.is_empty())
-            .map(|(id, _)| (id.dir(), Vec::new()))
-            .collect();
-        for ((id, file), first_source) in self.facts.files.iter().zip(&self.first_backend) {
-            if let Some(facts) = &file.module
-                && let Some(files) = dirs.get_mut(id.dir())
-            {
-                files.push(ModuleFile { id, facts, first_source: *first_source });
-            }
-        }
-        let mut dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
-        dirs.par_sort_unstable_by_key(|(dir, _)| *dir);
+    fn winners(&mut self, dirs: &[(&str, Vec<ModuleFile<'a>>)]) -> BTreeMap<String, DirView> {
         let views: Vec<(String, DirView)> =
             dirs.par_iter().map(|(dir, files)| ((*dir).to_owned(), DirView::of(files))).collect();
         for (_, view) in &views {
@@ -284,7 +324,7 @@ impl<'a> Builder<'a> {
         let filled = self.filled(dirs, units);
         let mut roots = Vec::new();
         for (path, view) in dirs {
-            if filled.takes(path, self.is_complete(view)) {
+            if filled.takes(path, || self.is_complete(view)) {
                 continue;
             }
             let Some((_, winner)) = view.views().into_iter().next() else { continue };
@@ -338,7 +378,7 @@ impl<'a> Builder<'a> {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
         let filled = self.filled(dirs, units);
         let dirs: Vec<(&String, &DirView)> =
-            dirs.iter().filter(|(path, view)| !filled.takes(path, self.is_complete(view))).collect();
+            dirs.iter().filter(|(path, view)| !filled.takes(path, || self.is_complete(view))).collect();
         // Each directory is judged by itself; what they come to is put together in their order.
         let judged: Vec<TerraformRoot> = dirs
             .par_iter()
@@ -743,8 +783,8 @@ struct Filled {
 }
 
 impl Filled {
-    fn takes(&self, dir: &str, is_complete: bool) -> bool {
-        self.overwritten.contains(dir) || (self.dirs.contains(dir) && !is_complete)
+    fn takes(&self, dir: &str, is_complete: impl FnOnce() -> bool) -> bool {
+        self.overwritten.contains(dir) || (self.dirs.contains(dir) && !is_complete())
     }
 }
 

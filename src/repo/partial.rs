@@ -99,8 +99,8 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -
     let mut result = work.finish();
     let files = sources.iter().filter(|source| source.kind == SourceKind::BackendConfigFile);
     let files = files.map(|source| source.place.file.as_str()).collect();
-    result.shared_var_files = shared_var_files(&by_file, &files);
-    result.habits = habits(calls);
+    (result.shared_var_files, result.habits) =
+        rayon::join(|| shared_var_files(&by_file, &files), || habits(calls));
     result
 }
 
@@ -138,10 +138,11 @@ impl<'a> Work<'a> {
     fn new(roots: &'a [RootInput<'a>], sources: &'a [Source]) -> Self {
         let of_kind =
             |kind: SourceKind| sources.iter().enumerate().filter(move |(_, source)| source.kind == kind);
-        let root_index = Index::new(roots.iter().enumerate().map(|(at, root)| (root.path, at)));
         let is_partial = |root: &RootInput<'_>| !(root.has_bucket && root.has_key);
-        let partial_index = Index::new(
-            roots.iter().enumerate().filter(|(_, root)| is_partial(root)).map(|(at, root)| (root.path, at)),
+        let lacking = || roots.iter().enumerate().filter(|(_, root)| is_partial(root));
+        let (root_index, partial_index) = rayon::join(
+            || Index::new(roots.iter().enumerate().map(|(at, root)| (root.path, at))),
+            || Index::new(lacking().map(|(at, root)| (root.path, at))),
         );
         let mut named: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, source) in of_kind(SourceKind::BackendConfigFile) {

@@ -1,7 +1,7 @@
 //! Scanning: the edge where files are opened. Walks, gives every file's bytes to the pure readers, reads again
 //! what only became interesting through another file, and has everything merged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -151,7 +151,11 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     let paths = walk_options.paths.clone();
     let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, found);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
-    let mut walked = walk::walk(&walk_options, &counts, progress, &visit)?;
+    let (walked, owners) = rayon::join(
+        || walk::walk(&walk_options, &counts, progress, &visit),
+        || read_owners(&paths, options.base.as_deref()),
+    );
+    let mut walked = walked?;
     tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     settle_locks(&mut walked.kept);
@@ -161,7 +165,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
         repo_prefix: repo_prefix(&paths, options.base.as_deref()),
-        owners: read_owners(&paths, options.base.as_deref()),
+        owners,
         files: walked.kept,
         dir_links: walked.dir_links,
         problems: walked.problems,
@@ -280,6 +284,7 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
 /// Reads one directory's files.
 fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
     SPACE.with_borrow_mut(|Space { buffer, constraints, waiting }| {
+        let before = found.kept.len();
         for (number, file) in files.iter().enumerate() {
             match read(file, buffer) {
                 Ok(Read::Nothing) => {}
@@ -294,7 +299,7 @@ fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
             buffer.shrink();
         }
         // Version constraints are read where something runs that they hold for; most directories are modules.
-        if found.kept.iter().any(|(_, facts)| runs(facts)) {
+        if found.kept.iter().skip(before).any(|(_, facts)| runs(facts)) {
             for (number, bytes) in waiting.iter() {
                 let Some(id) = files.get(*number).map(Candidate::id) else { continue };
                 let facts = read_file(&id.path, FileClass::Module, bytes.of(constraints));
@@ -483,7 +488,7 @@ fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
 /// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
 /// only a pattern names.
 fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
-    let known: BTreeSet<&str> =
+    let known: HashSet<&str> =
         kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
     let named_in = |(id, facts): &(FileId, FileFacts)| {
         let mut found = Vec::new();

@@ -170,6 +170,21 @@ impl<T> Default for Found<T> {
     }
 }
 
+impl<T> Found<T> {
+    fn with_room(room: usize) -> Self {
+        Self { kept: Vec::with_capacity(room), problems: Vec::new() }
+    }
+
+    fn and(mut self, mut other: Self) -> Self {
+        if self.kept.len() < other.kept.len() {
+            std::mem::swap(&mut self.kept, &mut other.kept);
+        }
+        self.kept.append(&mut other.kept);
+        self.problems.append(&mut other.problems);
+        self
+    }
+}
+
 /// Looks at one directory's files, all of them together: what one file matters may depend on those beside it.
 pub type Visit<'a, T> = dyn Fn(&[Candidate<'_>], &mut Found<T>) + Sync + 'a;
 
@@ -267,13 +282,22 @@ struct Shared<'a, T> {
     roots: Vec<(PathBuf, String)>,
     progress: &'a dyn Progress,
     files: AtomicU64,
-    found: Mutex<Found<T>>,
+    /// What each thread found.
+    found: Vec<Mutex<Found<T>>>,
+    /// What was found by none of them.
+    other: Mutex<Found<T>>,
     dir_links: Mutex<Vec<(String, String)>>,
 }
 
 impl<T> Shared<'_, T> {
+    /// This thread's own: nobody waits for another one's.
+    fn slot(&self) -> &Mutex<Found<T>> {
+        let own = rayon::current_thread_index().and_then(|thread| self.found.get(thread));
+        own.unwrap_or(&self.other)
+    }
+
     fn problem(&self, problem: Problem) {
-        lock(&self.found).problems.push(problem);
+        lock(self.slot()).problems.push(problem);
     }
 }
 
@@ -285,6 +309,7 @@ pub fn walk<T: Send>(
     progress: &dyn Progress,
     visit: &Visit<'_, T>,
 ) -> Result<Walked<T>, WalkError> {
+    let threads = options.threads.unwrap_or_else(rayon::current_num_threads).max(1);
     let exclude = excludes(&options.exclude)?;
     let starts = starts(&options.paths, options.base.as_deref(), keep_ignored)?;
 
@@ -300,7 +325,10 @@ pub fn walk<T: Send>(
             .collect(),
         progress,
         files: AtomicU64::new(0),
-        found: Mutex::new(Found { kept: Vec::with_capacity(ROOM), problems: Vec::new() }),
+        found: std::iter::repeat_with(|| Mutex::new(Found::with_room(ROOM / threads)))
+            .take(threads)
+            .collect(),
+        other: Mutex::default(),
         dir_links: Mutex::new(Vec::new()),
     };
     let own = options.threads.map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build());
@@ -340,7 +368,9 @@ pub fn walk<T: Send>(
             }
         }
     });
-    let Found { mut kept, mut problems } = shared.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let taken = |found: Mutex<Found<T>>| found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Found { mut kept, mut problems } =
+        shared.found.into_iter().map(taken).fold(taken(shared.other), Found::and);
     kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
     dir_links.sort();
@@ -692,13 +722,7 @@ fn visit_files<T: Send>(shared: &Shared<'_, T>, files: &[Candidate<'_>]) {
     if (before + count) / STEP > before / STEP {
         shared.progress.files(before + count);
     }
-    let mut found = Found::default();
-    (shared.visit)(files, &mut found);
-    if !found.kept.is_empty() || !found.problems.is_empty() {
-        let mut all = lock(&shared.found);
-        all.kept.append(&mut found.kept);
-        all.problems.append(&mut found.problems);
-    }
+    (shared.visit)(files, &mut lock(shared.slot()));
 }
 
 #[cfg(test)]

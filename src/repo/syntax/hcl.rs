@@ -162,8 +162,6 @@ pub fn read_module_file(file: &str, text: Text<'_>, is_override: bool) -> (Modul
             _ => {}
         }
     }
-    facts.backends.shrink_to_fit();
-    facts.required_versions.shrink_to_fit();
     facts.readers.shrink_to_fit();
     (facts, problems)
 }
@@ -182,6 +180,8 @@ fn read_terraform_block(
     for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "required_version") {
         let value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
         let place = at.place(file, attribute.span.start);
+        // There is one: room for more would be room for thousands.
+        facts.required_versions.reserve_exact(1);
         facts.required_versions.push((place, setting(at, "required_version", attribute, value)));
     }
     for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "backend") {
@@ -201,6 +201,7 @@ fn read_terraform_block(
                 if let Some(generator) = &facts.generated_by {
                     source.editability = generated_copy(generator);
                 }
+                facts.backends.reserve_exact(1);
                 facts.backends.push(BackendBlock { backend_type: backend_type.clone(), source });
             }
             ("backend", _) => problems.push(misplaced(file, at, nested, "`backend` takes exactly one label")),

@@ -53,7 +53,7 @@ pub(crate) fn tokenize(
         dialect,
         budget,
         comments,
-        tokens: Vec::new(),
+        tokens: Vec::with_capacity(span.len() / TOKEN),
         word: None,
         heredocs: Vec::new(),
         line_end: span.start,
@@ -62,6 +62,9 @@ pub(crate) fn tokenize(
     scanner.run();
     scanner.tokens
 }
+
+/// Bytes that most tokens take at least.
+const TOKEN: usize = 6;
 
 struct Scanner<'a> {
     bytes: &'a [u8],
