@@ -41,15 +41,16 @@ pub struct Facts<'a> {
 
 /// Merges everything. `sources` are those of `facts`. `engine` keeps only what that program sees. Which files are to be opened again is another
 /// question: [`source_files`].
-pub fn inventory(
-    facts: &Facts<'_>,
+pub fn inventory<'a>(
+    facts: Facts<'a>,
     sources: Sources,
     owners: &Owners,
     engine: Option<Engine>,
-) -> (Inventory, Remains) {
+) -> (Inventory, Remains<'a>) {
     let first_backend = sources.firsts();
+    let files = facts.files;
     let ((mut builder, directories), numbered) = rayon::join(
-        || (Builder::new(facts, engine), module_directories(facts.files, &first_backend)),
+        || (Builder::new(facts, engine), module_directories(files, &first_backend)),
         || sources.numbered(),
     );
     builder.number(first_backend, numbered);
@@ -68,8 +69,8 @@ pub fn inventory(
 
 /// What merging was done with. Giving back its thousands of small texts takes time that a program which ends soon need
 /// not spend.
-pub struct Remains {
-    _dirs: BTreeMap<String, DirView>,
+pub struct Remains<'a> {
+    _dirs: BTreeMap<String, DirView<'a>>,
     _choices: BTreeMap<String, Vec<Choice>>,
 }
 
@@ -86,14 +87,14 @@ pub fn source_files(files: &[(FileId, FileFacts)], inventory: &Inventory) -> BTr
 }
 
 /// What one directory's module files come to, for each program.
-struct DirView {
-    terraform: Winner,
+struct DirView<'a> {
+    terraform: Winner<'a>,
     /// Only where there are files for OpenTofu alone; elsewhere it sees what Terraform sees.
-    only_opentofu: Option<Winner>,
+    only_opentofu: Option<Winner<'a>>,
 }
 
-impl DirView {
-    fn of(files: &[ModuleFile<'_>]) -> Self {
+impl<'a> DirView<'a> {
+    fn of(files: &[ModuleFile<'a>]) -> Self {
         let has_tofu = files.iter().any(|file| root_module::is_tofu_file(file.id.name()));
         Self {
             terraform: root_module::winner(files, Engine::Terraform),
@@ -101,12 +102,12 @@ impl DirView {
         }
     }
 
-    fn opentofu(&self) -> &Winner {
+    fn opentofu(&self) -> &Winner<'a> {
         self.only_opentofu.as_ref().unwrap_or(&self.terraform)
     }
 
     /// The engines that see an s3 backend here, each with what it sees.
-    fn views(&self) -> Vec<(Engine, &Winner)> {
+    fn views(&self) -> Vec<(Engine, &Winner<'a>)> {
         if self.terraform.s3 == self.opentofu().s3 {
             return self.terraform.s3.map(|_| (Engine::Any, &self.terraform)).into_iter().collect();
         }
@@ -251,7 +252,7 @@ impl FileSources {
 }
 
 struct Builder<'a> {
-    facts: &'a Facts<'a>,
+    facts: Facts<'a>,
     engine: Option<Engine>,
     inventory: Inventory,
     /// First source of each file's module backends, by file index.
@@ -269,8 +270,9 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(facts: &'a Facts<'a>, engine: Option<Engine>) -> Self {
-        let mut inventory = Inventory { problems: facts.problems.clone(), ..Inventory::default() };
+    fn new(mut facts: Facts<'a>, engine: Option<Engine>) -> Self {
+        let mut inventory =
+            Inventory { problems: std::mem::take(&mut facts.problems), ..Inventory::default() };
         let mut pins: BTreeMap<&str, Vec<VersionPin>> = BTreeMap::new();
         for (_, file) in facts.files {
             inventory.problems.extend(file.problems.iter().cloned());
@@ -302,8 +304,8 @@ impl<'a> Builder<'a> {
         self.terragrunt_sources = numbered.terragrunt;
     }
 
-    fn winners(&mut self, dirs: &[(&str, Vec<ModuleFile<'a>>)]) -> BTreeMap<String, DirView> {
-        let views: Vec<(String, DirView)> =
+    fn winners(&mut self, dirs: &[(&str, Vec<ModuleFile<'a>>)]) -> BTreeMap<String, DirView<'a>> {
+        let views: Vec<(String, DirView<'a>)> =
             dirs.par_iter().map(|(dir, files)| ((*dir).to_owned(), DirView::of(files))).collect();
         for (_, view) in &views {
             let terraform = &view.terraform.problems;
@@ -318,7 +320,7 @@ impl<'a> Builder<'a> {
 
     fn attribute(
         &mut self,
-        dirs: &BTreeMap<String, DirView>,
+        dirs: &BTreeMap<String, DirView<'a>>,
         units: &[Unit],
     ) -> BTreeMap<String, Vec<Choice>> {
         let filled = self.filled(dirs, units);
@@ -371,13 +373,13 @@ impl<'a> Builder<'a> {
 
     fn terraform_roots(
         &mut self,
-        dirs: &BTreeMap<String, DirView>,
+        dirs: &BTreeMap<String, DirView<'a>>,
         choices: &BTreeMap<String, Vec<Choice>>,
         units: &[Unit],
     ) {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
         let filled = self.filled(dirs, units);
-        let dirs: Vec<(&String, &DirView)> =
+        let dirs: Vec<(&String, &DirView<'a>)> =
             dirs.iter().filter(|(path, view)| !filled.takes(path, || self.is_complete(view))).collect();
         // Each directory is judged by itself; what they come to is put together in their order.
         let judged: Vec<TerraformRoot> = dirs
@@ -393,7 +395,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn terraform_root(&self, path: &str, view: &DirView, choices: &[Choice]) -> TerraformRoot {
+    fn terraform_root(&self, path: &str, view: &DirView<'a>, choices: &[Choice]) -> TerraformRoot {
         let no_scope = Scope::default();
         let scope = self.facts.scopes.get(path).unwrap_or(&no_scope);
         let mut found = TerraformRoot::default();
@@ -441,7 +443,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a directory's block names its bucket and key itself.
-    fn is_complete(&self, view: &DirView) -> bool {
+    fn is_complete(&self, view: &DirView<'a>) -> bool {
         view.views().iter().any(|(_, winner)| {
             winner
                 .s3
@@ -468,7 +470,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A unit that gives no backend fills none.
-    fn filled(&self, dirs: &BTreeMap<String, DirView>, units: &[Unit]) -> Filled {
+    fn filled(&self, dirs: &BTreeMap<String, DirView<'a>>, units: &[Unit]) -> Filled {
         let written = self.written();
         let mut filled = Filled::default();
         for unit in units {
@@ -505,7 +507,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Whether a unit writes the file in which a directory's backend block stands.
-    fn is_overwritten(&self, view: &DirView, unit: &Unit, written: &BTreeMap<usize, &str>) -> bool {
+    fn is_overwritten(&self, view: &DirView<'a>, unit: &Unit, written: &BTreeMap<usize, &str>) -> bool {
         let names = unit.sources.iter().filter_map(|index| {
             let name = written.get(self.terragrunt_sources.get(*index)?)?;
             Some(name.trim_start_matches("./"))
@@ -517,7 +519,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView>, units: Vec<Unit>) {
+    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView<'a>>, units: Vec<Unit>) {
         let written = self.written();
         for unit in units {
             if unit.other_backend.is_some() || (unit.sources.is_empty() && unit.unknown.is_none()) {
@@ -534,10 +536,10 @@ impl<'a> Builder<'a> {
             });
             // Source: Terragrunt copies the unit's own files over the module that it downloads.
             let own = std::iter::once(unit.path.as_str()).chain(unit.local_source.as_deref());
-            let views: Vec<&DirView> = own.filter_map(|dir| dirs.get(dir)).collect();
-            let (hidden, views): (Vec<&DirView>, Vec<&DirView>) =
+            let views: Vec<&DirView<'a>> = own.filter_map(|dir| dirs.get(dir)).collect();
+            let (hidden, views): (Vec<&DirView<'a>>, Vec<&DirView<'a>>) =
                 views.into_iter().partition(|view| self.is_overwritten(view, &unit, &written));
-            let block_of = |view: &DirView| view.views().first().and_then(|(_, winner)| winner.s3);
+            let block_of = |view: &DirView<'a>| view.views().first().and_then(|(_, winner)| winner.s3);
             let block = views.into_iter().filter(|_| !generated).find_map(block_of);
             let hidden: BTreeSet<usize> = hidden.into_iter().filter_map(block_of).collect();
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
@@ -562,7 +564,7 @@ impl<'a> Builder<'a> {
         path: &str,
         kind: RootKind,
         backends: Vec<EffectiveBackend>,
-        view: Option<&DirView>,
+        view: Option<&DirView<'a>>,
         unit_pins: &[VersionPin],
     ) -> RootModule {
         let only = |engine| backends.iter().all(|backend| backend.engine == engine);
@@ -658,7 +660,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView>) {
+    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView<'a>>) {
         let no_scope = Scope::default();
         let mut found = Vec::new();
         for (index, source) in self.inventory.sources.iter().enumerate() {
@@ -696,7 +698,7 @@ impl<'a> Builder<'a> {
         block.is_some_and(|block| block.backend_type == "s3")
     }
 
-    fn reason(&self, index: usize, source: &Source, view: Option<&DirView>) -> String {
+    fn reason(&self, index: usize, source: &Source, view: Option<&DirView<'a>>) -> String {
         if let Some(reason) = self.reasons.get(&index) {
             return reason.clone();
         }
@@ -814,7 +816,7 @@ mod tests {
             repo_prefix: Some(""),
             scopes: &BTreeMap::new(),
         };
-        inventory(&facts, Sources::copied(&read), &Owners::default(), None).0
+        inventory(facts, Sources::copied(&read), &Owners::default(), None).0
     }
 
     fn modes(inventory: &Inventory) -> Vec<(&str, LockMode)> {

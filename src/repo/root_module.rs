@@ -53,7 +53,7 @@ fn stem(name: &str) -> Option<&str> {
 
 /// The backend that wins in a directory for one engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Winner {
+pub struct Winner<'a> {
     /// Index into [`super::inventory::Inventory::sources`], when the winner is an s3 backend.
     pub s3: Option<usize>,
     /// The type of the winner when it is another backend, or `cloud` / `state_store`.
@@ -61,7 +61,7 @@ pub struct Winner {
     /// s3 blocks that are there and do not count, in the order in which they lost.
     pub shadowed: Vec<usize>,
     /// `required_version` settings that count.
-    pub required_versions: Vec<(Place, Setting)>,
+    pub required_versions: Vec<&'a (Place, Setting)>,
     /// What the engine would refuse.
     pub problems: Vec<Problem>,
 }
@@ -93,7 +93,7 @@ fn is_hidden_by_tofu(name: &str, files: &[ModuleFile<'_>]) -> bool {
 }
 
 /// Which backend counts in this directory.
-pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
+pub fn winner<'a>(files: &[ModuleFile<'a>], engine: Engine) -> Winner<'a> {
     let (primaries, overrides) = visible(files, engine);
     let mut won = Winner::default();
     let mut current: Option<(&BackendBlock, usize)> = None;
@@ -113,7 +113,7 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
             }
         }
         rival = rival.or(file.facts.rivals.first().map(|rival| rival.keyword.clone()));
-        won.required_versions.extend(file.facts.required_versions.iter().cloned());
+        won.required_versions.extend(&file.facts.required_versions);
     }
     if let (Some((block, _)), Some(keyword)) = (current, &rival) {
         won.problems.push(Problem {
@@ -123,7 +123,7 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
             excerpt: None,
         });
     }
-    let mut required_override: Vec<(Place, Setting)> = Vec::new();
+    let mut required_override: Vec<&'a (Place, Setting)> = Vec::new();
     for file in &overrides {
         let mut in_this_file: Option<&BackendBlock> = None;
         for (block, index) in blocks_of(file) {
@@ -150,7 +150,7 @@ pub fn winner(files: &[ModuleFile<'_>], engine: Engine) -> Winner {
         }
         // Each override file replaces what all files before it said.
         if !file.facts.required_versions.is_empty() {
-            required_override.clone_from(&file.facts.required_versions);
+            required_override = file.facts.required_versions.iter().collect();
         }
     }
     if !required_override.is_empty() {
@@ -168,7 +168,7 @@ fn program(engine: Engine) -> &'static str {
     if engine == Engine::OpenTofu { "OpenTofu" } else { "Terraform" }
 }
 
-impl Winner {
+impl Winner<'_> {
     fn lose(&mut self, block: &BackendBlock, index: usize) {
         if block.backend_type == "s3" {
             self.shadowed.push(index);

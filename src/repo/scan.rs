@@ -87,7 +87,7 @@ impl Collected {
         inventory
     }
 
-    fn merged(&self, sources: merge::Sources) -> (Inventory, merge::Remains) {
+    fn merged(&self, sources: merge::Sources) -> (Inventory, merge::Remains<'_>) {
         let facts = merge::Facts {
             files: &self.files,
             dir_links: &self.dir_links,
@@ -96,7 +96,7 @@ impl Collected {
             repo_prefix: self.repo_prefix.as_deref(),
             scopes: &self.scopes,
         };
-        merge::inventory(&facts, sources, &self.owners, self.engine)
+        merge::inventory(facts, sources, &self.owners, self.engine)
     }
 
     /// Every call of Terraform, OpenTofu or Terragrunt, in the order of the files.
@@ -138,7 +138,8 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
     let sources = merge::Sources::taken(&mut collected.files);
     let (inventory, remains) = collected.merged(sources);
     // The program ends after its one scan: giving back a hundred thousand small allocations would only cost time.
-    std::mem::forget((collected, remains));
+    std::mem::forget(remains);
+    std::mem::forget(collected);
     Ok(inventory)
 }
 

@@ -325,9 +325,7 @@ pub fn walk<T: Send>(
             .collect(),
         progress,
         files: AtomicU64::new(0),
-        found: std::iter::repeat_with(|| Mutex::new(Found::with_room(ROOM / threads)))
-            .take(threads)
-            .collect(),
+        found: std::iter::repeat_with(|| Mutex::new(Found::with_room(ROOM))).take(threads).collect(),
         other: Mutex::default(),
         dir_links: Mutex::new(Vec::new()),
     };

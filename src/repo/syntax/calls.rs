@@ -364,7 +364,10 @@ impl<'a> Reader<'a> {
             let variables = Variables::read(self.text.bytes());
             self.calls.iter_mut().for_each(|(_, call)| variables.apply(call));
         }
-        self.calls.into_iter().map(|(_, call)| call).collect()
+        let mut calls: Vec<Call> = self.calls.into_iter().map(|(_, call)| call).collect();
+        // Kept of thousands of scripts, most of which make one or two: without room to spare.
+        calls.shrink_to_fit();
+        calls
     }
 
     /// The safety net: a `-backend-config` that stands in no word, comment or printed text that was read.

@@ -69,7 +69,7 @@ struct Alone {
 impl Judge {
     /// Judges one root module by its effective `required_version`s and the pins that hold for it (see
     /// [`applicable`]), nearest first.
-    pub fn judge(&self, required: &[(Place, Setting)], pins: &[&VersionPin], engine: Engine) -> Versions {
+    pub fn judge(&self, required: &[&(Place, Setting)], pins: &[&VersionPin], engine: Engine) -> Versions {
         let mut evidence = Vec::with_capacity(required.len() + pins.len());
         let mut parts = Vec::new();
         for tool in engines(engine, pins) {
@@ -77,7 +77,7 @@ impl Judge {
             parts.push(judge_tool(tool, &requirement, pins));
             if evidence.is_empty() {
                 let judged =
-                    |(place, setting): &(Place, Setting)| self.required_evidence(tool, place, setting);
+                    |(place, setting): &&(Place, Setting)| self.required_evidence(tool, place, setting);
                 evidence.extend(required.iter().map(judged));
             }
         }
@@ -108,7 +108,7 @@ impl Judge {
         alone
     }
 
-    fn requirement(&self, tool: Tool, required: &[(Place, Setting)], pins: &[&VersionPin]) -> Requirement {
+    fn requirement(&self, tool: Tool, required: &[&(Place, Setting)], pins: &[&VersionPin]) -> Requirement {
         let mut texts: Vec<(&Place, &str, bool)> = Vec::new();
         for (place, setting) in required {
             match &setting.value {

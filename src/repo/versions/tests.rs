@@ -10,7 +10,8 @@ fn judge<P: std::borrow::Borrow<VersionPin>>(
     engine: Engine,
 ) -> Versions {
     let pins: Vec<&VersionPin> = pins.iter().map(std::borrow::Borrow::borrow).collect();
-    Judge::default().judge(required, &pins, engine)
+    let required: Vec<&(Place, Setting)> = required.iter().collect();
+    Judge::default().judge(&required, &pins, engine)
 }
 
 fn place(file: &str) -> Place {
