@@ -450,8 +450,35 @@ impl<'a> Lexer<'a> {
                 self.open.clear();
                 return Err(error);
             }
+            self.pass_plain();
         }
         Ok(Span::new(opened + 1, self.at - 1))
+    }
+
+    /// Between brackets: over all bytes that mean nothing and strings that hold nothing but text. Most of what a block
+    /// that nobody asks for consists of.
+    fn pass_plain(&mut self) {
+        if !matches!(self.open.last(), Some(Open::Bracket(_))) {
+            return;
+        }
+        let bytes = self.bytes.get(..self.end).unwrap_or_default();
+        let mut at = self.at;
+        while let Some(byte) = bytes.get(at) {
+            if *byte == b'"' {
+                let mut end = at + 1;
+                while bytes.get(end).is_some_and(|byte| !IN_QUOTES.has(*byte)) {
+                    end += 1;
+                }
+                if bytes.get(end) != Some(&b'"') {
+                    break;
+                }
+                at = end;
+            } else if IN_BRACKETS.has(*byte) {
+                break;
+            }
+            at += 1;
+        }
+        self.at = at;
     }
 
     /// A value: up to a line feed, a comment, the end, or (in an object) a comma, with nothing open.
@@ -487,6 +514,7 @@ impl<'a> Lexer<'a> {
                 return Err(self.error(start, "this value does not end"));
             } else {
                 self.step_or_reset()?;
+                self.pass_plain();
                 end = self.at;
             }
         }
