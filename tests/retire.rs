@@ -250,3 +250,50 @@ fn a_table_that_is_not_there_is_no_table_that_may_go() {
     assert!(evidence.iter().any(|at| at["says"].as_str().unwrap().starts_with(says)), "{evidence:#?}");
     assert!(!judged["commands"].to_string().contains("delete-table"), "{judged:#}");
 }
+
+#[test]
+fn names_that_are_put_together_and_what_is_handed_to_modules_are_followed() {
+    let dir = TempDir::new().unwrap();
+    let at = dir.path();
+    put(
+        at,
+        "repo/live/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket       = \"b\"\n    key          = \"k\"\n    use_lockfile = true\n  }\n}\n\nresource \"aws_dynamodb_table\" \"locks\" {\n  name     = \"${var.prefix}-locks\"\n  hash_key = \"LockID\"\n}\n\nmodule \"x\" {\n  source     = \"../m\"\n  lock_table = aws_dynamodb_table.locks.name\n}\n",
+    );
+    put(at, "repo/live/variables.tf", "variable \"prefix\" {\n  default = \"acme\"\n}\n");
+    put(
+        at,
+        "repo/live/more.tf.json",
+        "{\"output\": {\"lock\": {\"value\": \"${aws_dynamodb_table.locks.arn}\"}}}\n",
+    );
+    put(
+        at,
+        "repo/m/main.tf",
+        "variable \"lock_table\" {}\n\nresource \"aws_ssm_parameter\" \"t\" {\n  value = var.lock_table\n}\n",
+    );
+    put(
+        at,
+        "repo/other/main.tf",
+        "resource \"aws_ssm_parameter\" \"t\" {\n  value = \"${var.prefix}-locks\"\n}\n",
+    );
+    put(
+        at,
+        "repo/iam/ci.json",
+        "{\"Statement\": [\n{\"Action\": \"dynamodb:PutItem\", \"Resource\": \"arn:aws:dynamodb:*:*:table/acme-*\"},\n{\"Action\": \"dynamodb:PutItem\", \"Resource\": \"arn:aws:dynamodb:us-east-1:*:table/*\"}]}\n",
+    );
+    let (_, judged) = retire(at);
+    let mut found = goes(&judged);
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "repo/iam/ci.json:2 the statement on `arn:aws:dynamodb:*:*:table/acme-*`: a pattern that matches it, and may match tables that stay",
+            "repo/live/main.tf:16 `module.x`, which names it",
+            "repo/live/main.tf:9 the resource `aws_dynamodb_table.locks`",
+            "repo/live/more.tf.json:1 the output `lock`",
+            "repo/m/main.tf:1 the variable `lock_table`",
+            "repo/m/main.tf:4 `aws_ssm_parameter.t`, which names it",
+            "repo/other/main.tf:2 `aws_ssm_parameter.t`, which names it (it may hold the name: its value is not known here)",
+        ]
+    );
+}

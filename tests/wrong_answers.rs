@@ -427,3 +427,175 @@ fn a_tofu_file_without_a_backend_takes_the_place_of_the_one_with_it() {
         assert_eq!(said["roots"][0]["backends"][0]["engine"].as_str(), Some("any"), "{hiding}");
     }
 }
+
+/// Rule and place of every finding about `-lock=`.
+fn lock_findings(said: &Value) -> Vec<String> {
+    let findings = said["findings"].as_array().unwrap().iter();
+    findings
+        .filter(|finding| finding["rule"] == "lock-disabled-in-ci")
+        .map(|finding| {
+            let place = &finding["place"];
+            format!(
+                "{} {}:{}",
+                finding["severity"].as_str().unwrap(),
+                place["file"].as_str().unwrap(),
+                place["line"]
+            )
+        })
+        .collect()
+}
+
+/// A tree reads the same from wherever it is named.
+#[test]
+fn a_tree_that_is_named_absolutely_reads_like_any_other() {
+    fn copy(from: &std::path::Path, to: &std::path::Path) {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap().flatten() {
+            let target = to.join(entry.file_name());
+            let kind = entry.file_type().unwrap();
+            if kind.is_symlink() {
+                std::os::unix::fs::symlink(fs::read_link(entry.path()).unwrap(), target).unwrap();
+            } else if kind.is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+    let dir = TempDir::new().unwrap();
+    // A checkout may lie anywhere.
+    let tree = dir.path().join("test/tree");
+    copy(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/monorepo"), &tree);
+    let scan = |here: &std::path::Path, path: &std::path::Path| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["scan", "--format", "json", "--fail-on", "never"])
+            .arg(path)
+            .current_dir(here)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let plain: Value = serde_json::from_str(&scan(&tree, ".".as_ref())).unwrap();
+    let absolute = tree.to_str().unwrap();
+    for (here, path, prefix) in
+        [("/".as_ref(), tree.as_path(), absolute), (dir.path(), "test/tree".as_ref(), "test/tree")]
+    {
+        let said = scan(here, path).replace(&format!("{prefix}/"), "").replace(prefix, ".");
+        let said: Value = serde_json::from_str(&said).unwrap();
+        for part in ["roots", "findings", "problems", "habits", "unattributed"] {
+            assert_eq!(said[part], plain[part], "{part} of {prefix}");
+        }
+    }
+    assert!(plain["roots"].as_array().unwrap().len() > 50);
+}
+
+/// What `get_repo_root()` is does not depend on how the tree is named either.
+#[test]
+fn the_repository_of_an_absolute_path_is_known() {
+    let dir = tree(&[
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (
+            "root.hcl",
+            "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"${path_relative_to_include()}/k\"\n    dynamodb_table = \"t\"\n  }\n}\n",
+        ),
+        ("live/a/terragrunt.hcl", "include \"root\" {\n  path = \"${get_repo_root()}/root.hcl\"\n}\n"),
+    ]);
+    let path = dir.path().join("live");
+    for arg in ["live", path.to_str().unwrap(), dir.path().to_str().unwrap()] {
+        let (_, said) = scan(&dir, &[arg]);
+        let [(root, mode)] = modes(&said)[..] else { panic!("{said}") };
+        assert!(root.ends_with("live/a"), "{root}");
+        // Below `live` alone, the file that it includes is not read.
+        assert_eq!(mode, if arg.ends_with("live") { "unknown" } else { "dynamodb" }, "{arg}");
+    }
+}
+
+/// `-lock=$LOCK` is what the script says, or a file that it reads in.
+#[test]
+fn what_switches_the_lock_off_may_stand_in_another_file() {
+    for (files, expected) in [
+        (
+            vec![
+                ("Makefile", "include ci/vars.mk\nplan:\n\tterraform plan -lock=$(LOCK)\n"),
+                ("ci/vars.mk", "LOCK = false\n"),
+            ],
+            "high Makefile:3",
+        ),
+        (
+            vec![("plan.sh", ". ./.env\nterraform plan -lock=$TF_LOCK\n"), (".env", "TF_LOCK=false\n")],
+            "high plan.sh:2",
+        ),
+        (vec![("plan.sh", ". ./.env\nterraform plan -lock=$TF_LOCK\n")], "low plan.sh:2"),
+        (vec![("plan.sh", "terraform plan -lock=$TF_LOCK\n"), (".env", "TF_LOCK=true\n")], "low plan.sh:1"),
+        (
+            vec![
+                (
+                    ".gitlab-ci.yml",
+                    "include:\n  - local: /ci/v.yml\nplan:\n  script:\n    - terraform plan -lock=$TF_LOCK\n",
+                ),
+                ("ci/v.yml", "variables:\n  TF_LOCK: \"false\"\n"),
+            ],
+            "high .gitlab-ci.yml:5",
+        ),
+        (
+            vec![(
+                ".circleci/config.yml",
+                "parameters:\n  lock:\n    type: boolean\n    default: false\njobs:\n  a:\n    steps:\n      - run: terraform plan -lock=<< pipeline.parameters.lock >>\n",
+            )],
+            "high .circleci/config.yml:8",
+        ),
+        (
+            vec![(
+                ".circleci/config.yml",
+                "jobs:\n  a:\n    steps:\n      - run: |\n          terraform plan -lock=<< parameters.lock >>\n",
+            )],
+            "low .circleci/config.yml:5",
+        ),
+    ] {
+        let dir = tree(&files);
+        fs::write(dir.path().join("main.tf"), "").unwrap();
+        let (_, said) = scan(&dir, &["."]);
+        assert_eq!(lock_findings(&said), [expected], "{files:?}");
+    }
+    // What is known to lock is no finding.
+    let dir = tree(&[("plan.sh", ". ./.env\nterraform plan -lock=$TF_LOCK\n"), (".env", "TF_LOCK=true\n")]);
+    fs::write(dir.path().join("main.tf"), "").unwrap();
+    assert_eq!(lock_findings(&scan(&dir, &["."]).1), [""; 0]);
+}
+
+/// CircleCI's placeholders stand for a part of a path, and are no heredoc.
+#[test]
+fn a_parameter_of_circleci_names_files_in_a_flag() {
+    let config = "jobs:\n  a:\n    parameters:\n      env:\n        type: string\n    steps:\n      - run: terraform init -backend-config=envs/<< parameters.env >>.tfbackend -backend-config=bucket=<< parameters.env >>\n";
+    let dir = tree(&[
+        (".circleci/config.yml", config),
+        ("main.tf", "terraform {\n  backend \"s3\" {\n    key = \"k\"\n  }\n}\n"),
+        ("envs/dev.tfbackend", "dynamodb_table = \"t\"\n"),
+        ("envs/prod.tfbackend", "use_lockfile = true\n"),
+    ]);
+    let (_, said) = scan(&dir, &["."]);
+    assert_eq!(modes(&said), [(".", "dynamodb"), (".", "lockfile")]);
+    let why = &said["roots"][0]["backends"][0]["bucket_unknown"];
+    assert_eq!(why, "<< parameters.env >>: only a run of this command line can tell it");
+}
+
+/// Without a byte order mark nothing says that it is UTF-16, but for the zeros.
+#[test]
+fn utf_16_without_a_mark_is_not_passed_over() {
+    let dir = tree(&[]);
+    let wide: Vec<u8> =
+        module("    dynamodb_table = \"t\"\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for name in ["main.tf", "b/terragrunt.hcl", "c/.gitlab-ci.yml"] {
+        fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+        fs::write(dir.path().join(name), &wide).unwrap();
+    }
+    let (_, said) = scan(&dir, &["."]);
+    let problems = said["problems"].as_array().unwrap().iter();
+    let said: Vec<_> = problems
+        .map(|problem| (problem["kind"].as_str().unwrap(), problem["place"]["file"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        said,
+        [("unreadable", "b/terragrunt.hcl"), ("unreadable", "c/.gitlab-ci.yml"), ("unreadable", "main.tf")]
+    );
+}

@@ -504,6 +504,31 @@ fn what_is_there_already_is_not_refused_for_what_others_lack() {
 }
 
 #[test]
+fn a_unit_that_is_made_from_a_shared_file_holds_it() {
+    let root = "remote_state {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+    let include = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n";
+    let unit = |strategy: &str, from: &str| {
+        format!(
+            "include \"root\" {{\n  path = find_in_parent_folders(\"root.hcl\")\n  expose = true\n{strategy}}}\nremote_state {{\n  backend = \"s3\"\n  config = {from}\n}}\n"
+        )
+    };
+    let made = "merge(include.root.remote_state.config, { region = \"r\" })";
+    for (strategy, from, expected) in [
+        ("", made, &["a shared-file-refused", "d unresolved-setting"][..]),
+        ("  merge_strategy = \"no_merge\"\n", made, &["a shared-file-refused", "d unresolved-setting"]),
+        ("", "get_env(\"CONFIG\")", &["d unresolved-setting"]),
+        ("  merge_strategy = \"no_merge\"\n", "get_env(\"CONFIG\")", &["d unresolved-setting"]),
+    ] {
+        let own = unit(strategy, from);
+        let repo =
+            Repo::new(&[("root.hcl", root), ("a/terragrunt.hcl", include), ("d/terragrunt.hcl", &own)]);
+        let plan = repo.plan(&Options::new(Phase::Dual));
+        assert_eq!(repo.gates(&plan), expected, "{own}");
+        assert_eq!(plan.files.is_empty(), expected.len() == 2);
+    }
+}
+
+#[test]
 fn a_file_that_a_flag_overrides_holds_nobody() {
     // `common.tfbackend` names the table; `a` switches it off in a later file, and takes the lockfile alone.
     let part = "terraform {\n  backend \"s3\" {\n    key = \"k\"\n  }\n}\n";

@@ -83,7 +83,7 @@ pub struct Units<'a> {
     pub canon: Vec<usize>,
     /// The mode that each loose source makes by itself, or with the other flags of its command.
     pub own_modes: BTreeMap<usize, LockMode>,
-    /// Backends that use a source, hidden ones left out, by canonical index.
+    /// Backends that use a source, by canonical index; those left out for which it is hidden, unless they are made from it.
     pub users: BTreeMap<usize, Vec<(usize, usize)>>,
 }
 
@@ -100,7 +100,8 @@ impl<'a> Units<'a> {
         let mut users: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
         for (root, at) in inventory.roots.iter().zip(0..) {
             for (backend, nth) in root.backends.iter().zip(0..) {
-                for source in backend.sources.iter().filter(|source| !source.shadowed) {
+                let read = want::reads_another(backend);
+                for source in backend.sources.iter().filter(|source| !source.shadowed || read) {
                     let Some(canon) = canon.get(source.source) else { continue };
                     users.entry(*canon).or_default().push((at, nth));
                 }
@@ -212,7 +213,10 @@ impl<'a> Units<'a> {
             let backend = self.inventory.roots.get(*root).and_then(|root| root.backends.get(*nth));
             backend.is_some_and(|backend| {
                 let own = backend.sources.iter().find(|at| self.canon(at.source) == self.canon(index));
-                own.is_some_and(|at| want::reaches(self.inventory, backend, at.source, want))
+                own.is_some_and(|at| {
+                    at.shadowed && want::reads_another(backend)
+                        || want::reaches(self.inventory, backend, at.source, want)
+                })
             })
         })
     }

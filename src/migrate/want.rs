@@ -9,6 +9,7 @@ use super::phase::Phase;
 use crate::repo::inventory::{EffectiveBackend, Inventory, Knowable, LockMode, SourceRef};
 use crate::repo::setting::Value;
 use crate::repo::source::{Source, SourceKind};
+use crate::repo::terragrunt::OF_ANOTHER;
 
 /// Names under which the table is set.
 pub const TABLE: &[&str] = &["dynamodb_table", "lock_table"];
@@ -325,6 +326,13 @@ impl<'a> Layers<'a> {
             }
         }
     }
+}
+
+/// Whether a backend's locks can't be told since they are made from another file's block: one that is hidden, or not
+/// merged, decides all the same.
+pub fn reads_another(backend: &EffectiveBackend) -> bool {
+    let why = [backend.dynamodb_table.unknown(), backend.use_lockfile.unknown()];
+    backend.mode == LockMode::Unknown && why.into_iter().flatten().any(|why| why.contains(OF_ANOTHER))
 }
 
 /// Whether a change of one source would reach a backend that is to stay as it is.

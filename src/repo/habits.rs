@@ -51,10 +51,10 @@ fn tidy(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-pub(crate) fn habits(calls: &[&Call]) -> Vec<Habit> {
+pub(crate) fn habits(calls: &[&Call], tops: &[String]) -> Vec<Habit> {
     let mut habits = Vec::new();
     for call in calls {
-        if is_test(&call.place.file) {
+        if is_test(&call.place.file, tops) {
             continue;
         }
         let mut add = |kind, place: &Place| {
@@ -86,8 +86,12 @@ mod tests {
     use crate::repo::text::Text;
 
     fn kinds(file: &str, text: &str) -> Vec<(HabitKind, usize)> {
+        kinds_below(file, text, &[])
+    }
+
+    fn kinds_below(file: &str, text: &str, tops: &[String]) -> Vec<(HabitKind, usize)> {
         let calls = read_calls(file, Text::new(text.as_bytes()));
-        habits(&calls.iter().collect::<Vec<_>>())
+        habits(&calls.iter().collect::<Vec<_>>(), tops)
             .into_iter()
             .map(|habit| (habit.kind, habit.place.line))
             .collect()
@@ -99,6 +103,17 @@ mod tests {
         assert_eq!(kinds("pipeline/plan.py", call), [(HabitKind::LockFalse, 1)]);
         for file in ["pipeline/plan_test.py", "spec/plan.rb", "tests/plan.sh"] {
             assert_eq!(kinds(file, call), [], "{file}");
+        }
+        // What was asked for by name is no test for its name.
+        for (file, top, fires) in [
+            ("/srv/test/infra/plan.sh", "/srv/test/infra", true),
+            ("test/plan.sh", "test/plan.sh", true),
+            ("fixtures/x/plan.sh", "fixtures", true),
+            ("fixtures/x/test/plan.sh", "fixtures/x", false),
+            ("/srv/infra/tests/plan.sh", "/srv/infra", false),
+            ("tests/plan.sh", ".", false),
+        ] {
+            assert_eq!(kinds_below(file, call, &[top.to_owned()]).len(), usize::from(fires), "{file} {top}");
         }
         let help = "const help = `\nUsage: tofu apply\n\n  -lock=false            Don't hold a state lock.\n\n  -x  Don't.\n`\n";
         assert_eq!(kinds("command/apply.go", help), []);

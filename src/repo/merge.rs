@@ -35,6 +35,8 @@ pub struct Facts<'a> {
     pub module_dirs: &'a BTreeSet<String>,
     /// The way from the repository's root to where shown paths begin; absent when it is not known.
     pub repo_prefix: Option<&'a str>,
+    /// What was asked for, as shown: what these names are made of says nothing about what lies below.
+    pub tops: &'a [String],
     /// Variables and locals by directory, where a backend refers to some.
     pub scopes: &'a BTreeMap<String, Scope>,
 }
@@ -349,7 +351,7 @@ impl<'a> Builder<'a> {
         let files = self.facts.files.iter().zip(&handed);
         let calls: Vec<&Call> =
             files.flat_map(|((_, file), handed)| file.calls.iter().chain(handed)).collect();
-        let attribution = partial::attribute(&roots, &self.inventory.sources, &calls);
+        let attribution = partial::attribute(&roots, &self.inventory.sources, &calls, self.facts.tops);
         self.reasons = attribution.unattributed.into_iter().collect();
         self.inventory.shared_var_files = attribution.shared_var_files;
         self.inventory.habits = attribution.habits;
@@ -581,6 +583,8 @@ impl<'a> Builder<'a> {
         // Only pins of the directories above can hold here.
         let above =
             std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
+        // What holds for the whole tree stands under `.`, wherever the tree lies.
+        let above = above.chain(path.starts_with('/').then_some("."));
         let near = above.filter_map(|dir| self.pins.get(dir)).flatten();
         // A pin of Terragrunt says something only where Terragrunt runs.
         let pins: Vec<&VersionPin> = unit_pins
@@ -814,6 +818,7 @@ mod tests {
             problems: Vec::new(),
             module_dirs: &modules.map(|(path, _)| dir_of(path).to_owned()).collect(),
             repo_prefix: Some(""),
+            tops: &[],
             scopes: &BTreeMap::new(),
         };
         inventory(facts, Sources::copied(&read), &Owners::default(), None).0

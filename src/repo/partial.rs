@@ -81,8 +81,13 @@ pub fn named_files<'f>(calls: &[&Call], files: &[&'f str]) -> BTreeSet<&'f str> 
 ///
 /// Files and flags of other kinds among `sources` are passed over. A call's flags are found among `sources` by
 /// file and position.
-pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -> Attribution {
-    let mut work = Work::new(roots, sources);
+pub fn attribute(
+    roots: &[RootInput<'_>],
+    sources: &[Source],
+    calls: &[&Call],
+    tops: &[String],
+) -> Attribution {
+    let mut work = Work { tops, ..Work::new(roots, sources) };
     let mut by_file: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in calls {
         by_file.entry(call.place.file.as_str()).or_default().push(call);
@@ -100,7 +105,7 @@ pub fn attribute(roots: &[RootInput<'_>], sources: &[Source], calls: &[&Call]) -
     let files = sources.iter().filter(|source| source.kind == SourceKind::BackendConfigFile);
     let files = files.map(|source| source.place.file.as_str()).collect();
     (result.shared_var_files, result.habits) =
-        rayon::join(|| shared_var_files(&by_file, &files), || habits(calls));
+        rayon::join(|| shared_var_files(&by_file, &files), || habits(calls, tops));
     result
 }
 
@@ -120,6 +125,8 @@ struct Scripted<'c> {
 struct Work<'a> {
     roots: &'a [RootInput<'a>],
     sources: &'a [Source],
+    /// The paths that were asked for.
+    tops: &'a [String],
     root_index: Index<'a>,
     /// Root modules that lack bucket or key.
     partial_index: Index<'a>,
@@ -156,6 +163,7 @@ impl<'a> Work<'a> {
         Self {
             roots,
             sources,
+            tops: &[],
             root_index,
             partial_index,
             file_index: Index::new(
@@ -189,7 +197,7 @@ impl<'a> Work<'a> {
             }
             let targets = match self.targets(file, call) {
                 Targets::Roots(targets) => targets,
-                Targets::Unknown if is_test(file) => {
+                Targets::Unknown if is_test(file, self.tops) => {
                     blame(call, "it stands in a test, and no root module is named there");
                     continue;
                 }

@@ -26,7 +26,7 @@ fn repo(roots: &[&str], config: &[&str], scripts: &[(&str, &str)]) -> (Vec<Sourc
     let calls: Vec<Call> =
         scripts.iter().flat_map(|(file, text)| read_calls(file, Text::new(text.as_bytes()))).collect();
     sources.extend(calls.iter().flat_map(|call| call.config_flags.iter().cloned()));
-    let result = attribute(&roots, &sources, &calls.iter().collect::<Vec<_>>());
+    let result = attribute(&roots, &sources, &calls.iter().collect::<Vec<_>>(), &[]);
     (sources, result)
 }
 

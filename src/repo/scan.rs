@@ -20,7 +20,7 @@ use super::partial;
 use super::problem::{Problem, ProblemKind};
 use super::read::{read_file, wide};
 use super::root_module::{is_module_file, is_override_file, is_tofu_file};
-use super::shown::{Home, resolve};
+use super::shown::{Home, clean, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::variables::{Variables, included};
@@ -75,6 +75,7 @@ pub struct Collected {
     scopes: BTreeMap<String, Scope>,
     module_dirs: BTreeSet<String>,
     repo_prefix: Option<String>,
+    tops: Vec<String>,
     owners: Owners,
     engine: Option<Engine>,
 }
@@ -94,6 +95,7 @@ impl Collected {
             problems: self.problems.clone(),
             module_dirs: &self.module_dirs,
             repo_prefix: self.repo_prefix.as_deref(),
+            tops: &self.tops,
             scopes: &self.scopes,
         };
         merge::inventory(facts, sources, &self.owners, self.engine)
@@ -166,6 +168,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
         scopes: read_scopes(&walked.kept),
         module_dirs: module_dirs(&walked.kept),
         repo_prefix: repo_prefix(&paths, options.base.as_deref()),
+        tops: paths.iter().map(|path| clean(&path.to_string_lossy())).collect(),
         owners,
         files: walked.kept,
         dir_links: walked.dir_links,
@@ -198,8 +201,14 @@ fn here(base: Option<&Path>) -> io::Result<PathBuf> {
     base.map_or_else(std::env::current_dir, |base| Ok(base.to_owned()))
 }
 
-/// Where paths that are shown relative to the current directory begin, seen from the repository's root.
+/// Where paths that are shown relative to the current directory begin, seen from the repository's root; the root itself
+/// where all paths were given absolutely and lie in one repository.
 fn repo_prefix(paths: &[PathBuf], base: Option<&Path>) -> Option<String> {
+    if let Some(first) = paths.first().filter(|_| paths.iter().all(|path| path.is_absolute())) {
+        let root = first.ancestors().find(|dir| dir.join(".git").exists())?;
+        let clean = paths.iter().all(|path| path.starts_with(root) && !path.iter().any(|part| part == ".."));
+        return clean.then(|| root.to_string_lossy().into_owned());
+    }
     if paths.iter().any(|path| path.is_absolute() || path.starts_with("..")) {
         return None;
     }

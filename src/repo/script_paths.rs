@@ -58,8 +58,14 @@ pub fn is_automation(path: &str) -> bool {
         || name == "action.yaml"
 }
 
-/// Whether a file tests the scripts around it: what it passes to commands configures nothing.
-pub(crate) fn is_test(path: &str) -> bool {
+/// Whether a file tests the scripts around it: what it passes to commands configures nothing. `tops` are the paths that
+/// were asked for: a checkout may well lie below some `test`.
+pub(crate) fn is_test(path: &str, tops: &[String]) -> bool {
+    let below = |top: &String| {
+        let rest = path.strip_prefix(top.as_str())?;
+        (rest.is_empty() || rest.starts_with('/') || top.ends_with('/')).then_some(rest)
+    };
+    let path = tops.iter().filter_map(below).min_by_key(|rest| rest.len()).unwrap_or(path);
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.split('.').next().unwrap_or(name);
     let in_dir = dir.split('/').any(|part| {

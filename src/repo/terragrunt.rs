@@ -131,6 +131,9 @@ pub fn merge(files: &[File<'_>], tree: Tree<'_>) -> Merged {
     merged
 }
 
+/// How the reason ends why a value can't be told that is made from another file's block.
+pub const OF_ANOTHER: &str = "of another configuration";
+
 /// The file of each directory that Terragrunt would take for its configuration.
 /// Source: `DefaultTerragruntConfigPaths`; the JSON name comes first.
 fn unit_files<'a>(files: &[File<'a>]) -> Vec<File<'a>> {
@@ -231,7 +234,10 @@ impl<'a> Merger<'a> {
             unit.includes.extend(self.evaluator.root.shown(path));
             match include.merge_strategy.as_deref() {
                 None | Some("shallow" | "deep") => {}
-                Some("no_merge") => continue,
+                Some("no_merge") => {
+                    unit.shadowed.extend(self.read_by(file, &include.label, path));
+                    continue;
+                }
                 Some(other) => {
                     let reason = format!(
                         "include {}: its merge_strategy is {}, which can't be told",
@@ -262,6 +268,18 @@ impl<'a> Merger<'a> {
         unit.local_source = self.local_source(&merged, &unit.path, &layers.context);
         self.backend(&merged, &mut unit);
         unit
+    }
+
+    /// The `remote_state` of a file that is included for its values alone, where the unit's own is made from it.
+    fn read_by(&self, file: File<'a>, label: &str, path: &str) -> std::ops::Range<usize> {
+        let name = format!("include.{label}.remote_state");
+        let entry = self.entries.get(path).and_then(|entry| Some((entry, self.files.get(entry.at)?)));
+        match entry {
+            Some((entry, included)) if file.facts.expressions.values().any(|text| text.contains(&name)) => {
+                entry.first_source..entry.first_source + included.facts.remote_states.len()
+            }
+            _ => 0..0,
+        }
     }
 
     /// Settings of the winning `remote_state` on top of those of the `generate` blocks: without a `generate`

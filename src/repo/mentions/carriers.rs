@@ -170,7 +170,7 @@ impl<'a> File<'a> {
                     let handed = call.attributes.iter().find(|entry| entry.span.contains(at));
                     let source = call.attribute("source").map(|source| self.text.lossy(source.value_span));
                     let leads_to = handed.zip(source).map(|(handed, source)| {
-                        self.into_module(&handed.name, source.trim().trim_matches('"'), sure)
+                        self.in_module(&handed.name, source.trim().trim_matches('"'), sure)
                     });
                     (Carrier::Block(header(block)), leads_to.unwrap_or_default())
                 }
@@ -184,7 +184,7 @@ impl<'a> File<'a> {
     }
 
     /// What an argument of a module call is inside of the module, where that one lies in this tree.
-    fn into_module(&self, argument: &str, source: &str, sure: bool) -> Vec<Wanted> {
+    fn in_module(&self, argument: &str, source: &str, sure: bool) -> Vec<Wanted> {
         let is_local = source.starts_with("./") || source.starts_with("../");
         let Some(dir) = resolve(self.dir, source).filter(|_| is_local && argument != "source") else {
             return Vec::new();
@@ -232,7 +232,7 @@ impl<'a> File<'a> {
                 let leads_to = rest
                     .first()
                     .zip(source)
-                    .map(|(argument, source)| self.into_module(argument, source.trim_matches('"'), sure));
+                    .map(|(argument, source)| self.in_module(argument, source.trim_matches('"'), sure));
                 (Carrier::Block(format!("module.{name}")), leads_to.unwrap_or_default())
             }
             ["data", kind, name, ..] => (Carrier::Block(format!("data.{kind}.{name}")), Vec::new()),

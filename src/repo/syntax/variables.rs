@@ -76,8 +76,11 @@ impl Variables {
 
     /// Names that are set in the middle of a line.
     fn note_unsure(&mut self, bytes: &[u8]) {
-        for at in memchr::memchr_iter(b'=', bytes) {
-            let before = bytes.get(..at).unwrap_or_default();
+        /// What of a line is looked at before a sign: a name, and what declares it.
+        const NEAR: usize = 256;
+        for end in memchr::memchr_iter(b'=', bytes) {
+            let before = bytes.get(end.saturating_sub(NEAR)..end).unwrap_or_default();
+            let at = before.len();
             let len =
                 before.iter().rev().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
             let (Some(name), Some(head)) = (before.get(at - len..), before.get(..at - len)) else { continue };

@@ -9,6 +9,7 @@ use hcl_edit::expr::{
 };
 use hcl_edit::template::{Element, StringTemplate, Strip};
 
+use super::OF_ANOTHER;
 use super::context::Context;
 use super::paths::{self, Root};
 use super::value::Val;
@@ -268,7 +269,7 @@ impl<'a> Evaluator<'a> {
             Val::Config(file) => match name {
                 "locals" => Val::Locals(file),
                 "inputs" => self.inputs(&file),
-                other => Val::unknown(format!("only a run can tell `{other}` of another configuration")),
+                other => Val::unknown(format!("only a run can tell `{other}` {OF_ANOTHER}")),
             },
             Val::Locals(file) => self.local(&file, name),
             Val::Unknown(reason) => Val::Unknown(reason),

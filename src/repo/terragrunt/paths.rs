@@ -23,11 +23,14 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// `prefix` leads from the repository's root to where the walk began (`""` when they are the same). Shown paths
-    /// may begin with `../`: then the base lies as deep as they climb.
+    /// `prefix` leads from the repository's root to where the walk began (`""` when they are the same), or is the root of
+    /// paths that were given absolutely. Shown paths may begin with `../`: then the base lies as deep as they climb.
     pub(super) fn new<'a>(prefix: Option<&str>, shown: impl Iterator<Item = &'a str>) -> Self {
         let climbs = shown.map(|path| path.split('/').take_while(|part| *part == "..").count()).max();
         let mut base = format!("/{MARK}");
+        if let Some(root) = prefix.and_then(|prefix| prefix.strip_prefix('/')) {
+            return Self { base, repository: Some(join(&format!("/{DISK}"), root)) };
+        }
         let repository = prefix.map(|_| base.clone());
         match prefix {
             Some(prefix) => base = join(&base, prefix),
@@ -139,6 +142,12 @@ mod tests {
         assert!(depends_on_checkout(&absolutely));
         assert_eq!(climbing.shown(&absolutely).as_deref(), Some("/srv/x/terragrunt.hcl"));
         assert_eq!(relative(&climbing.absolute("/srv"), &absolutely), "x/terragrunt.hcl");
+        let absolute = Root::new(Some("/srv/x"), ["/srv/x/dev/terragrunt.hcl"].into_iter());
+        assert_eq!(absolute.repository().map(|root| absolute.shown(root)), Some(Some("/srv/x".into())));
+        assert_eq!(
+            absolute.repository().map(|repo| relative(repo, &absolute.absolute("/srv/x/dev"))),
+            Some("dev".into())
+        );
         let below = Root::new(Some("infra"), std::iter::empty());
         assert_eq!(
             below.repository().map(|repo| relative(repo, &below.absolute("x"))),

@@ -197,7 +197,8 @@ fn join(scope: &str, below: &str) -> String {
             part => parts.push(part),
         }
     }
-    if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
+    let top = if scope.starts_with('/') { "/" } else { "" };
+    if parts.is_empty() && top.is_empty() { ".".to_owned() } else { format!("{top}{}", parts.join("/")) }
 }
 
 /// A line without its ending, and where it begins. Lines that are not UTF-8 are left out: no version is written
