@@ -10,7 +10,7 @@ use super::docs::{Docs, Place};
 use super::input::{AccessInput, NamedPolicy, Reading};
 use super::keys::keys;
 use super::output::Part;
-use super::points::{self, Point};
+use super::point::{self, Point};
 use super::shape::Shape;
 use super::world::{BUCKET_POLICY, World};
 
@@ -56,7 +56,7 @@ impl<'a> World<'a> {
             Some(kms) => docs.reading("the key policy", &kms.policy),
             None => Place::Absent,
         };
-        let (points, left) = points::read(&mut docs, &input.bucket.access_points);
+        let (points, left) = point::read(&mut docs, &input.bucket.access_points);
         let everything = docs.place(&[NamedPolicy { name: "(assumed)", text: EVERYTHING }]);
         let scps = input.scps.iter();
         let scps = scps.map(|scp| (scp.account, scp.levels.iter().map(|level| docs.place(level)).collect()));
