@@ -8,7 +8,7 @@ use clap::{Arg, Command};
 
 use crate::audit::collect::{BucketAccess, CollectOptions};
 use crate::config::{Bucket, Config};
-use crate::repo::setting::without_credentials;
+use crate::repo::secret::without_credentials;
 
 /// Named by each flag: a heading for what follows would not end with them.
 const HEADING: &str = "How stores are reached";

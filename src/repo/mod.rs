@@ -1,5 +1,5 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
-//! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
+//! May know [`crate::finding`] and [`crate::shell`]; knows nothing of migrate, audit, policy, report or cli.
 
 pub mod bounded;
 pub mod buffer;
@@ -20,6 +20,7 @@ pub mod read;
 pub mod root_module;
 pub mod scan;
 mod script_paths;
+pub mod secret;
 pub mod setting;
 pub mod shown;
 pub mod source;
