@@ -1,4 +1,4 @@
-//! Edits as data: planned, proven, and only then written. May know `repo`, `finding`, `moment`, `shell` and `workspace`.
+//! Edits as data: planned, proven, and only then written. May know `repo`, `moment`, `shell` and `workspace`.
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
 //! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by

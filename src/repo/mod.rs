@@ -1,5 +1,5 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
-//! May know [`crate::finding`] and [`crate::shell`]; knows nothing of migrate, audit, policy, report or cli.
+//! May know [`crate::shell`] and no other room.
 
 pub mod bounded;
 pub mod buffer;
