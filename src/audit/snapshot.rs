@@ -7,6 +7,7 @@
 mod bucket;
 mod iam;
 mod probe;
+mod read;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,21 +19,16 @@ use serde::{Deserialize, Serialize};
 use crate::moment::Moment;
 
 pub use bucket::{
-    AccessPoint, BucketSnapshot, Encryption, KeyGrant, KeySnapshot, LifecycleRule, LockInterval, LockObject,
-    Md5, PublicAccessBlock, ReplicationRule, Settled, StateHistory, StateObject, StateWrite,
+    AccessPoint, BucketSnapshot, Encryption, KeyGrant, KeySnapshot, LOCK_SUFFIX, LifecycleRule, LockInterval,
+    LockObject, Md5, PublicAccessBlock, ReplicationRule, Settled, StateHistory, StateObject, StateWrite,
 };
 pub use iam::{AccountSnapshot, Principal, SimulatedAnswer, Simulation};
 pub use probe::{ProbeResult, ProbeStep, ProbeVerdict};
-pub use table::{TableFacts, TableItem, TableSnapshot};
+pub use read::Read;
+pub use table::{DIGEST_SUFFIX, TableFacts, TableItem, TableSnapshot};
 
 /// Version of the snapshot's JSON.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// The suffix that makes a state's path its lock's.
-pub const LOCK_SUFFIX: &str = ".tflock";
-
-/// The suffix of a digest item's `LockID`.
-pub const DIGEST_SUFFIX: &str = "-md5";
 
 /// Everything that one audit read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,31 +55,6 @@ pub struct Snapshot {
     pub unread: Vec<Unread>,
     /// What it cost.
     pub stats: Stats,
-}
-
-/// What was read, or why it was not. Absent is an answer, too (`NoSuchBucketPolicy`), and no failure.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "is", content = "value")]
-pub enum Read<T> {
-    /// Nobody asked.
-    #[default]
-    NotAsked,
-    /// The server said that there is none.
-    Absent,
-    /// This is it.
-    Known(T),
-    /// Asked and refused, or cut off; [`Snapshot::unread`] has the details.
-    Failed(String),
-}
-
-impl<T> Read<T> {
-    /// The value, where it is known.
-    pub fn known(&self) -> Option<&T> {
-        match self {
-            Self::Known(value) => Some(value),
-            _ => None,
-        }
-    }
 }
 
 /// Something that could not be read.

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LOCK_SUFFIX, Read};
+use super::read::Read;
 use crate::audit::lock_info::LockBody;
 use crate::moment::Moment;
+
+/// The suffix that makes a state's path its lock's.
+pub const LOCK_SUFFIX: &str = ".tflock";
 
 /// One bucket (or the part of it under the listed prefixes).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -3,10 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Read, Settled};
+use super::bucket::Settled;
+use super::read::Read;
 use crate::audit::expected::TableRef;
 use crate::audit::lock_info::LockBody;
 use crate::moment::Moment;
+
+/// The suffix of a digest item's `LockID`.
+pub const DIGEST_SUFFIX: &str = "-md5";
 
 /// One lock table.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
