@@ -155,15 +155,13 @@ fn account_of<'s, 'a: 's>(
 
 impl<'a> Builder<'a> {
     fn part_of(&self, arn: &str) -> Part {
-        let roles = &self.input.roles;
-        let kinds = [
-            (Part::Runner, &roles.runners),
-            (Part::Plan, &roles.plan),
-            (Part::BreakGlass, &roles.break_glass),
-            (Part::Admin, &roles.admins),
-        ];
         let named = |patterns: &[&str]| patterns.iter().any(|pattern| Glob::new(pattern).matches(arn));
-        kinds.into_iter().find(|(_, patterns)| named(patterns)).map_or(Part::Other, |(part, _)| part)
+        self.input
+            .roles
+            .by_part()
+            .into_iter()
+            .find(|(_, patterns)| named(patterns))
+            .map_or(Part::Other, |(part, _)| part)
     }
 
     fn scps_of(&self, account: Option<&str>) -> Option<Vec<Place<'a>>> {
@@ -225,14 +223,7 @@ impl<'a> Builder<'a> {
 
     /// Roles that the configuration names and that were not read.
     fn add_configured(&mut self) {
-        let roles = &self.input.roles;
-        let kinds = [
-            (Part::Runner, &roles.runners),
-            (Part::Plan, &roles.plan),
-            (Part::BreakGlass, &roles.break_glass),
-            (Part::Admin, &roles.admins),
-        ];
-        for (part, patterns) in kinds {
+        for (part, patterns) in self.input.roles.by_part() {
             for pattern in patterns {
                 self.add_named(part, pattern);
             }
