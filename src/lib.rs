@@ -27,8 +27,8 @@
 //! | [`report`] | one file per output format | what it shows: findings, inventory, plan, audit, policies, unlocking |
 //!
 //! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `shell`.
-//! `repo::walk`, the writing half of `migrate` and `migrate::past` touch the disk, `audit::collect` touches AWS;
-//! everything between them is pure.
+//! The walk and its neighbours in `repo`, [`config`] for its own file, and the writing half of `migrate` touch the disk;
+//! `audit::collect` and `unlock::stores` touch AWS; everything between them is pure.
 
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 

@@ -1,5 +1,5 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
-//! May know [`crate::shell`] and no other room.
+//! What may come in: files of any kind, from anybody. May know [`crate::shell`] and no other room.
 
 pub mod bounded;
 pub mod buffer;
