@@ -23,7 +23,7 @@ pub use schema::schema;
 use crate::finding::{Finding, Severity};
 use crate::repo::bounded;
 use crate::repo::excerpt::Excerpt;
-use crate::repo::setting::without_credentials;
+use crate::repo::secret::without_credentials;
 use crate::repo::shown::Home;
 use crate::repo::text::{Place, Text};
 use crate::rules;

@@ -1,4 +1,5 @@
-//! A finding: one rule, one place, one message. Rules make them, reports show them; nothing else lives here.
+//! A finding: one rule, one place, one message. Rules make them, reports show them; nothing else lives here, and nothing
+//! but places in files comes in.
 
 use schemars::JsonSchema;
 use serde::Serialize;

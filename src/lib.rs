@@ -12,8 +12,8 @@
 //! | room | what it is for | what it may know |
 //! |---|---|---|
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
-//! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`finding`], [`shell`] |
-//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`finding`], [`moment`], [`shell`], [`workspace`] |
+//! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`shell`] |
+//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`moment`], [`shell`], [`workspace`] |
 //! | [`finding`] | a finding | [`repo`], [`severity`] |
 //! | [`rules`] | the registry of rules and their pages; a scan's rules are judged there | [`repo`], [`finding`], [`config`], [`policy`] |
 //! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
@@ -26,9 +26,9 @@
 //! | [`config`] | `lockshift.toml`: what a repository decides for itself | [`finding`], [`repo`], [`rules`] |
 //! | [`report`] | one file per output format | what it shows: findings, inventory, plan, audit, policies, unlocking |
 //!
-//! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `finding` and `shell`.
-//! `repo::walk`, the writing half of `migrate` and `migrate::past` touch the disk, `audit::collect` touches AWS;
-//! everything between them is pure.
+//! One direction, no way back: nobody knows `cli`, `repo` knows none of the others but `shell`.
+//! The walk and its neighbours in `repo`, [`config`] for its own file, and the writing half of `migrate` touch the disk;
+//! `audit::collect` and `unlock::stores` touch AWS; everything between them is pure.
 
 #![cfg_attr(test, allow(clippy::string_slice))] // tests cut at offsets that they know
 

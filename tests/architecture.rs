@@ -12,18 +12,15 @@ use std::path::Path;
 const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
-        &[
-            "audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "shell",
-            "unlock",
-        ],
+        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
     ),
     ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell", "workspace"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo", "severity"]),
-    ("migrate", &["finding", "moment", "repo", "shell", "workspace"]),
+    ("migrate", &["moment", "repo", "shell", "workspace"]),
     ("moment", &[]),
     ("policy", &["severity", "workspace"]),
-    ("repo", &["finding", "shell"]),
+    ("repo", &["shell"]),
     ("report", &["audit", "finding", "migrate", "moment", "policy", "repo", "shell", "unlock"]),
     ("rules", &["config", "finding", "policy", "repo"]),
     ("severity", &[]),

@@ -1,4 +1,5 @@
-//! What DynamoDB and S3 really hold, against what the repositories say.
+//! What DynamoDB and S3 really hold, against what the repositories say. What may come in: an inventory or names, what AWS
+//! answered or a file of it, and what `lockshift.toml` decides.
 //!
 //! [`expected`] is what the repositories say, a [`snapshot`] is what was read, an [`outcome`] is what follows. Only
 //! `collect` touches the world; judging knows neither network nor clock.

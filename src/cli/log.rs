@@ -13,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::failure::Failure;
-use crate::repo::setting::without_credentials;
+use crate::repo::secret::without_credentials;
 use crate::report::words::visible;
 
 /// The variable that says more exactly than `--verbose` what to say.

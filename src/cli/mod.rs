@@ -1,5 +1,5 @@
-//! One file per command: arguments, and the few lines that join the rooms below. The only room that prints, reads
-//! the environment and knows exit codes.
+//! One file per command: arguments, and the few lines that join the rooms below. What may come in: command lines. The only
+//! room that prints, reads the environment and knows exit codes.
 
 mod audit;
 mod completions;

@@ -3,6 +3,8 @@
 mod decide;
 mod documents;
 mod recommend;
+mod said;
+mod wanted;
 
 use super::Outcome;
 use super::failure::Failure;
@@ -17,7 +19,7 @@ use super::output::Terminal;
 #[command(args_conflicts_with_subcommands = true, after_help = recommend::MORE)]
 pub(super) struct Args {
     #[command(flatten)]
-    recommend: Box<recommend::Args>,
+    recommend: Box<wanted::Args>,
     #[command(subcommand)]
     command: Option<Command>,
 }

@@ -6,9 +6,9 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 
-use crate::audit::collect::{BucketAccess, CollectOptions};
-use crate::config::{Bucket, Config};
-use crate::repo::setting::without_credentials;
+use crate::audit::collect::CollectOptions;
+use crate::config::Config;
+use crate::repo::secret::without_credentials;
 
 /// Named by each flag: a heading for what follows would not end with them.
 const HEADING: &str = "How stores are reached";
@@ -63,7 +63,6 @@ impl Reach {
 
     /// Flags, configuration and environment together; everything else as by default.
     pub fn options(&self, config: &Config) -> CollectOptions {
-        let buckets = config.buckets.iter().map(|(name, bucket)| (name.clone(), access(bucket)));
         CollectOptions {
             profile: self.profile.clone(),
             role_arn: self.role_arn.clone(),
@@ -71,19 +70,8 @@ impl Reach {
             region: self.region.clone(),
             endpoint_url: self.endpoint_url.clone(),
             trusted_endpoints: self.trust_endpoint.clone(),
-            buckets: buckets.collect(),
+            buckets: config.buckets.clone(),
             ..CollectOptions::default()
         }
-    }
-}
-
-fn access(bucket: &Bucket) -> BucketAccess {
-    BucketAccess {
-        profile: bucket.profile.clone(),
-        role_arn: bucket.role_arn.clone(),
-        region: bucket.region.clone(),
-        endpoint: bucket.endpoint.clone(),
-        dynamodb_endpoint: bucket.dynamodb_endpoint.clone(),
-        path_style: bucket.path_style,
     }
 }

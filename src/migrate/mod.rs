@@ -1,9 +1,10 @@
-//! Edits as data: planned, proven, and only then written. May know `repo`, `finding`, `moment`, `shell` and `workspace`.
+//! Edits as data: planned, proven, and only then written. What may come in: an inventory with the bytes that it was read
+//! from, and the evidence of an audit. May know `repo`, `moment`, `shell` and `workspace`.
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
-//! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
-//! [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`], other
-//! programs by [`forge`].
+//! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is
+//! touched by [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`],
+//! other programs by [`forge`].
 
 mod addition;
 pub mod align;

@@ -2,11 +2,12 @@
 //! requests).
 
 use super::decision::{Deciding, Decision, Effect, PolicyKind, Verdict};
-use super::document::{Compiled, Statement};
+use super::document::Compiled;
 use super::grantee::Grant;
 use super::missing::{Gaps, Missing};
 use super::principal::Principal;
 use super::request::Request;
+use super::statement::Statement;
 use super::tri::Tri;
 
 /// The policies at one place of the order.

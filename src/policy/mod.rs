@@ -47,6 +47,7 @@ mod pattern;
 mod principal;
 pub mod recommend;
 mod request;
+mod statement;
 mod template;
 mod tri;
 mod values;

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::setting::{names_a_secret, without_credentials};
+use super::secret;
 use super::text::{Position, Span, Text};
 use crate::shell::is_unsafe;
 
@@ -18,35 +18,6 @@ const HIDDEN: &str = "(not shown: the line could hold a secret)";
 
 /// What stands in place of a line of a file that lies elsewhere.
 const WITHHELD: &str = "(not shown: the file lies outside of the repository)";
-
-/// Words that make a line, or the one below it, worth hiding. Wider than what a backend takes: a file that can't be
-/// parsed can hold anything.
-const SECRET_WORDS: &[&str] = &[
-    "secret",
-    "token",
-    "password",
-    "passwd",
-    "passphrase",
-    "credential",
-    "private_key",
-    "access_key",
-    "api_key",
-    "apikey",
-    "customer_key",
-    "external_id",
-    "begin ",
-    "authorization",
-    // Hashes of passwords, as `crypt` writes them.
-    "$1$",
-    "$2a$",
-    "$2b$",
-    "$2y$",
-    "$5$",
-    "$6$",
-    "$y$",
-    "$apr1$",
-    "$argon2",
-];
 
 /// One line, fit to be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,10 +117,7 @@ fn cut(before: &str, after: &str) -> (String, usize) {
 fn could_hold_a_secret(text: Text<'_>, line: Span) -> bool {
     let from = if line.start == 0 { line } else { text.line_span(line.start - 1) };
     let both = text.lossy(Span::new(from.start, line.end));
-    let lower = both.to_lowercase();
-    SECRET_WORDS.iter().any(|word| lower.contains(word))
-        || names_a_secret(&lower)
-        || without_credentials(both.clone()) != both
+    secret::could_be_in(&both)
 }
 
 #[cfg(test)]

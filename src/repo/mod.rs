@@ -1,5 +1,5 @@
 //! What is in the repository: walk it, read what matters, merge it as Terraform or OpenTofu would.
-//! May know [`crate::finding`]; knows nothing of migrate, audit, policy, report or cli.
+//! What may come in: files of any kind, from anybody. May know [`crate::shell`] and no other room.
 
 pub mod bounded;
 pub mod buffer;
@@ -20,6 +20,7 @@ pub mod read;
 pub mod root_module;
 pub mod scan;
 mod script_paths;
+pub mod secret;
 pub mod setting;
 pub mod shown;
 pub mod source;

@@ -12,8 +12,8 @@ use super::pattern::{Captures, Index, Pattern, agree};
 use super::script_paths::{bases, is_test, reach};
 use super::setting::Value;
 use super::source::{Source, SourceKind};
+use super::syntax::backend_arguments::has_backend_shape;
 use super::syntax::dirs::strip_base;
-use super::syntax::hcl::has_backend_shape;
 
 pub use super::script_paths::{is_automation, is_well_known};
 

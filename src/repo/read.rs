@@ -6,7 +6,9 @@ use super::needles::Needles;
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::{Editability, Source, SourceKind};
-use super::syntax::{atmos, aws, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate};
+use super::syntax::{
+    atmos, aws, backend_arguments, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate,
+};
 use super::text::{Place, Span, Text, is_wide};
 
 /// The header of a file that git-crypt holds locked.
@@ -74,7 +76,9 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         }
         FileClass::Json => {
             let (source, _) = json::read_flat_json(path, text);
-            facts.sources.extend(source.filter(|source| hcl::has_backend_shape(&source.settings)));
+            facts
+                .sources
+                .extend(source.filter(|source| backend_arguments::has_backend_shape(&source.settings)));
             // The scripts of a `package.json`, an editor's tasks.
             facts.calls = calls::read_calls(path, text);
             read_aws(path, text, &mut facts);
@@ -156,7 +160,7 @@ fn read_flat(path: &str, text: Text<'_>, facts: &mut FileFacts) {
             ..block
         }));
     }
-    if let Some(source) = source.filter(|source| hcl::has_backend_shape(&source.settings)) {
+    if let Some(source) = source.filter(|source| backend_arguments::has_backend_shape(&source.settings)) {
         facts.sources.push(source);
     }
     let by_name = path.ends_with(".tfbackend") || path.ends_with(".backend");

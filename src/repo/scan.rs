@@ -24,7 +24,7 @@ use super::shown::{Home, clean, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::variables::{Variables, included};
-use super::syntax::{hcl, json};
+use super::syntax::{backend_arguments, hcl, json};
 use super::text::{Place, Span, Text, is_wide};
 use super::walk::{self, CACHES, Candidate, Found, WalkOptions};
 
@@ -434,7 +434,7 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
             Err(error) => (None, vec![unreadable(&shown, &error)]),
         };
         // A pattern (`$ENV.tfvars`) names many files: those without backend settings are variables and no more.
-        let says_nothing = |source: &Source| !hcl::identifies_a_state(&source.settings);
+        let says_nothing = |source: &Source| !backend_arguments::identifies_a_state(&source.settings);
         let only_variables = source.as_ref().is_none_or(says_nothing) && !partial::is_well_known(&shown);
         if by_pattern.contains(&shown) && only_variables {
             continue;

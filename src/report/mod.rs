@@ -1,4 +1,5 @@
-//! Output: one file per format. Sees findings and the inventory, never files or the network.
+//! Output: one file per format. What may come in: what is shown (findings, inventory, plan, audit, policies, a release of
+//! locks), never files or the network.
 //!
 //! Every format gets the same [`ScanReport`]; what more than one of them says stands in [`words`] (making text from
 //! files safe to show), [`totals`] (counting) and [`group`] (`--by`). A new format is one file and one line here.

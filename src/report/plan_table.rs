@@ -9,7 +9,7 @@ use super::words::{clip, count, visible, visible_lines};
 use crate::migrate::phase::Phase;
 use crate::migrate::plan::Plan;
 use crate::repo::inventory::LockMode;
-use crate::repo::setting::without_secret_values;
+use crate::repo::secret::without_secret_values;
 
 /// How to lay it out.
 #[derive(Debug, Clone, Copy, Default)]

@@ -36,7 +36,7 @@ mod table;
 mod tables;
 mod trust;
 
-pub use options::{BucketAccess, CollectOptions};
+pub use options::CollectOptions;
 pub use simulate::simulate;
 
 use account::Callers;

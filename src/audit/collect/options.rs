@@ -4,24 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::audit::expected::{Access, Expected};
-
-/// How one bucket (and the tables of the backends in it) is reached, where that differs from what its backends say.
-/// An empty text takes away what the backend sets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BucketAccess {
-    /// Named profile.
-    pub profile: Option<String>,
-    /// Role to assume.
-    pub role_arn: Option<String>,
-    /// Region.
-    pub region: Option<String>,
-    /// Endpoint of S3.
-    pub endpoint: Option<String>,
-    /// Endpoint of DynamoDB.
-    pub dynamodb_endpoint: Option<String>,
-    /// Bucket name in the path, not in the host name.
-    pub path_style: Option<bool>,
-}
+use crate::config::Bucket;
 
 /// What an audit may be told. It has no `Debug`: the external ID is a secret.
 #[derive(Clone)]
@@ -38,8 +21,9 @@ pub struct CollectOptions {
     pub endpoint_url: Option<String>,
     /// Endpoints that a backend or a bucket's entry may name, too: credentials go along with every request.
     pub trusted_endpoints: Vec<String>,
-    /// What differs for single buckets. The options above win over it.
-    pub buckets: BTreeMap<String, BucketAccess>,
+    /// How single buckets (and the tables of the backends in them) are reached, where that differs from what their
+    /// backends say; an empty text takes away what a backend sets. The options above win over it.
+    pub buckets: BTreeMap<String, Bucket>,
     /// How far back lock intervals and state writes are looked for.
     pub window: Duration,
     /// How long to wait for a second look at what could be a lock just being taken or released; none for no second
@@ -94,7 +78,7 @@ impl Default for CollectOptions {
 impl CollectOptions {
     /// How a store is really reached: these options, else the bucket's own entry, else what the backend says.
     pub fn access(&self, bucket: Option<&str>, backend: &Access) -> Access {
-        let nothing = BucketAccess::default();
+        let nothing = Bucket::default();
         let entry = bucket.and_then(|bucket| self.buckets.get(bucket)).unwrap_or(&nothing);
         let choose = |option: &Option<String>, entry: &Option<String>, backend: &Option<String>| {
             let chosen = option.as_ref().or(entry.as_ref()).or(backend.as_ref());
@@ -145,8 +129,7 @@ mod tests {
             path_style: true,
             ..Access::default()
         };
-        let entry =
-            BucketAccess { profile: text("entry"), path_style: Some(false), ..BucketAccess::default() };
+        let entry = Bucket { profile: text("entry"), path_style: Some(false), ..Bucket::default() };
         let mut options =
             CollectOptions { buckets: [("b".to_owned(), entry)].into(), ..CollectOptions::default() };
         let access = options.access(Some("b"), &backend);

@@ -17,7 +17,7 @@ use crate::migrate::plan::{FileChange, Plan};
 use crate::migrate::reinit;
 use crate::migrate::write::{Allowed, Written, write};
 use crate::repo::inventory::Inventory;
-use crate::repo::setting::without_secret_values;
+use crate::repo::secret::without_secret_values;
 use crate::report::plan_table::{self, PlanOptions};
 use crate::report::pull_request::PullRequest;
 use crate::report::words::{count, visible};

@@ -3,9 +3,9 @@
 use super::actor::Actor;
 use super::keys::{Key, Kind};
 use super::output::{AccessFinding, Part};
+use super::rights::{Can, Rights};
 use super::rules::AccessRule;
-use super::sets::{Can, Rights, Row};
-use super::trust::CHANGES;
+use super::sets::Row;
 use super::world::World;
 use crate::severity::Severity;
 
@@ -49,14 +49,6 @@ impl<'w, 'a> Bench<'w, 'a> {
     pub(super) fn keys(&self, actor: usize, can: impl Fn(&Rights) -> Can) -> Vec<(&'w Key, Can)> {
         let keys = self.world.keys.iter().enumerate();
         keys.map(|(at, key)| (key, self.rights(actor, at).map(&can).unwrap_or_default())).collect()
-    }
-
-    /// Whether somebody's own policies say anything of changing roles.
-    pub(super) fn changes_roles(&self, actor: usize) -> bool {
-        let Some(actor) = self.actor(actor) else { return false };
-        self.world.docs.shapes(&actor.identity).any(|(_, shape)| {
-            !shape.deny && CHANGES.iter().any(|action| shape.about_action(&action.to_ascii_lowercase()))
-        })
     }
 
     /// Roles that take locks.

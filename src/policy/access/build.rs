@@ -10,7 +10,7 @@ use super::docs::{Docs, Place};
 use super::input::{AccessInput, NamedPolicy, Reading};
 use super::keys::keys;
 use super::output::Part;
-use super::points::{self, Point};
+use super::point::{self, Point};
 use super::shape::Shape;
 use super::world::{BUCKET_POLICY, World};
 
@@ -56,7 +56,7 @@ impl<'a> World<'a> {
             Some(kms) => docs.reading("the key policy", &kms.policy),
             None => Place::Absent,
         };
-        let (points, left) = points::read(&mut docs, &input.bucket.access_points);
+        let (points, left) = point::read(&mut docs, &input.bucket.access_points);
         let everything = docs.place(&[NamedPolicy { name: "(assumed)", text: EVERYTHING }]);
         let scps = input.scps.iter();
         let scps = scps.map(|scp| (scp.account, scp.levels.iter().map(|level| docs.place(level)).collect()));
@@ -155,15 +155,13 @@ fn account_of<'s, 'a: 's>(
 
 impl<'a> Builder<'a> {
     fn part_of(&self, arn: &str) -> Part {
-        let roles = &self.input.roles;
-        let kinds = [
-            (Part::Runner, &roles.runners),
-            (Part::Plan, &roles.plan),
-            (Part::BreakGlass, &roles.break_glass),
-            (Part::Admin, &roles.admins),
-        ];
         let named = |patterns: &[&str]| patterns.iter().any(|pattern| Glob::new(pattern).matches(arn));
-        kinds.into_iter().find(|(_, patterns)| named(patterns)).map_or(Part::Other, |(part, _)| part)
+        self.input
+            .roles
+            .by_part()
+            .into_iter()
+            .find(|(_, patterns)| named(patterns))
+            .map_or(Part::Other, |(part, _)| part)
     }
 
     fn scps_of(&self, account: Option<&str>) -> Option<Vec<Place<'a>>> {
@@ -225,14 +223,7 @@ impl<'a> Builder<'a> {
 
     /// Roles that the configuration names and that were not read.
     fn add_configured(&mut self) {
-        let roles = &self.input.roles;
-        let kinds = [
-            (Part::Runner, &roles.runners),
-            (Part::Plan, &roles.plan),
-            (Part::BreakGlass, &roles.break_glass),
-            (Part::Admin, &roles.admins),
-        ];
-        for (part, patterns) in kinds {
+        for (part, patterns) in self.input.roles.by_part() {
             for pattern in patterns {
                 self.add_named(part, pattern);
             }

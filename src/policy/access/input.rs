@@ -1,5 +1,7 @@
 //! What the judge of access is told: one bucket, its policies, the principals, the states. Texts are borrowed.
 
+use super::output::Part;
+
 /// What was read, or why it was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reading<T> {
@@ -150,7 +152,17 @@ pub struct RolePatterns<'a> {
     pub admins: Vec<&'a str>,
 }
 
-impl RolePatterns<'_> {
+impl<'a> RolePatterns<'a> {
+    /// What each list of roles is for; where a role is in several, the first counts.
+    pub(super) fn by_part(&self) -> [(Part, &[&'a str]); 4] {
+        [
+            (Part::Runner, &self.runners),
+            (Part::Plan, &self.plan),
+            (Part::BreakGlass, &self.break_glass),
+            (Part::Admin, &self.admins),
+        ]
+    }
+
     /// Whether nothing is configured that takes locks.
     pub fn name_no_runner(&self) -> bool {
         self.runners.is_empty() && self.plan.is_empty()

@@ -19,7 +19,9 @@ mod guess;
 mod input;
 mod keys;
 mod output;
+mod point;
 mod points;
+mod rights;
 pub mod rules;
 mod runners;
 mod sets;
@@ -29,6 +31,7 @@ mod simulate;
 #[cfg(test)]
 mod tests;
 mod trust;
+mod ways;
 mod world;
 mod writes;
 

@@ -7,8 +7,9 @@ use super::bench::{Bench, lock_names, names, say};
 use super::docs::Place;
 use super::keys::{Key, Kind};
 use super::output::Part;
+use super::rights::Can;
 use super::rules;
-use super::sets::{Can, uses_key};
+use super::sets::uses_key;
 use super::world::World;
 use crate::severity::Severity;
 

@@ -4,9 +4,9 @@ use super::bench::{Bench, names, say};
 use super::docs::Place;
 use super::input::Reading;
 use super::output::Part;
+use super::rights::Can;
 use super::rules;
-use super::sets::{Can, Row};
-use super::shape::Shape;
+use super::sets::Row;
 use super::world::{BUCKET_POLICY, World};
 use crate::severity::Severity;
 
@@ -77,40 +77,13 @@ fn public_access(bench: &mut Bench<'_, '_>) {
     bench.bucket(finding.at_most_if(!asked, Severity::Medium));
 }
 
-/// Keys whose fixed values keep a statement for everybody from being public.
-/// Source: Amazon S3 User Guide, "The meaning of public".
-const FIXED: [&str; 12] = [
-    "aws:principalarn",
-    "aws:principalorgid",
-    "aws:principalorgpaths",
-    "aws:principalaccount",
-    "aws:sourcearn",
-    "aws:sourcevpc",
-    "aws:sourcevpce",
-    "aws:sourceowner",
-    "aws:sourceaccount",
-    "aws:userid",
-    "s3:dataaccesspointarn",
-    "s3:dataaccesspointaccount",
-];
-
-pub(super) fn is_public(shape: &Shape) -> bool {
-    let fixed = shape.conditions.iter().any(|asked| {
-        let values =
-            !asked.values.is_empty() && asked.values.iter().all(|value| !value.contains(['*', '?', '$']));
-        let ip = asked.name == "aws:sourceip" && asked.values.iter().all(|value| !value.ends_with("/0"));
-        !asked.negated() && !asked.if_exists && (values && FIXED.contains(&asked.name.as_str()) || ip)
-    });
-    shape.allow && shape.everyone && !fixed
-}
-
 fn public_policy(bench: &mut Bench<'_, '_>) {
     let world = bench.world;
     let input = &world.input.bucket;
     let restricted = [&input.public_access_block, &input.account_public_access_block]
         .into_iter()
         .any(|block| block.known().is_some_and(|block| block.restrict_public_buckets));
-    let Some(shape) = world.statements().find(|shape| is_public(shape)).filter(|_| restricted) else {
+    let Some(shape) = world.statements().find(|shape| shape.is_public()).filter(|_| restricted) else {
         return;
     };
     let statement = shape.reference(BUCKET_POLICY);

@@ -118,7 +118,35 @@ impl Asked {
     }
 }
 
+/// Keys whose fixed values keep a statement for everybody from being public.
+/// Source: Amazon S3 User Guide, "The meaning of public".
+const FIXED: [&str; 12] = [
+    "aws:principalarn",
+    "aws:principalorgid",
+    "aws:principalorgpaths",
+    "aws:principalaccount",
+    "aws:sourcearn",
+    "aws:sourcevpc",
+    "aws:sourcevpce",
+    "aws:sourceowner",
+    "aws:sourceaccount",
+    "aws:userid",
+    "s3:dataaccesspointarn",
+    "s3:dataaccesspointaccount",
+];
+
 impl Shape {
+    /// Public, as AWS means it.
+    pub(super) fn is_public(&self) -> bool {
+        let fixed = self.conditions.iter().any(|asked| {
+            let values =
+                !asked.values.is_empty() && asked.values.iter().all(|value| !value.contains(['*', '?', '$']));
+            let ip = asked.name == "aws:sourceip" && asked.values.iter().all(|value| !value.ends_with("/0"));
+            !asked.negated() && !asked.if_exists && (values && FIXED.contains(&asked.name.as_str()) || ip)
+        });
+        self.allow && self.everyone && !fixed
+    }
+
     fn new(index: usize, value: &Json) -> Shape {
         let mut shape = Shape { index, ..Shape::default() };
         let Json::Object(members) = value else { return shape };

@@ -13,8 +13,9 @@ use super::actor::Actor;
 use super::bench::{names, say};
 use super::input::AccessInput;
 use super::output::{AccessFinding, Part};
+use super::rights::Can;
 use super::rules;
-use super::sets::{Can, Row, groups};
+use super::sets::{Row, groups};
 use super::world::World;
 use crate::severity::Severity;
 

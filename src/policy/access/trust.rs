@@ -2,15 +2,16 @@
 
 use super::super::decision::Verdict;
 use super::super::pattern::arn_parts;
+use super::actor::Actor;
 use super::bench::{Bench, names, say};
 use super::output::Part;
 use super::rules;
 use super::shape::Shape;
+use super::world::World;
 use crate::severity::Severity;
 
 /// With one of these on a role, somebody else can use it.
-pub(super) const CHANGES: [&str; 3] =
-    ["iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:AttachRolePolicy"];
+const CHANGES: [&str; 3] = ["iam:UpdateAssumeRolePolicy", "iam:PutRolePolicy", "iam:AttachRolePolicy"];
 
 const HELP: &str = "trust the one provider and the one subject, or the one principal, that must use the role";
 
@@ -95,14 +96,21 @@ fn any_subject(shape: &Shape, provider: &str) -> Option<String> {
     (!wide.is_empty()).then(|| format!("tokens of `{provider}` with {} in `sub`", names(&wide)))
 }
 
+/// Whether somebody's own policies say anything of changing roles.
+fn speaks_of_changes(world: &World<'_>, actor: &Actor<'_>) -> bool {
+    world.docs.shapes(&actor.identity).any(|(_, shape)| {
+        !shape.deny && CHANGES.iter().any(|action| shape.about_action(&action.to_ascii_lowercase()))
+    })
+}
+
 /// Principals without a part that can change the role.
 fn editors(bench: &mut Bench<'_, '_>, at: usize) {
     let world = bench.world;
     let Some(role) = bench.actor(at) else { return };
     let Some(arn) = role.arn.as_deref() else { return };
     let mut able: Vec<&str> = Vec::new();
-    for (at, actor) in world.real() {
-        if !bench.changes_roles(at) {
+    for (_, actor) in world.real() {
+        if !speaks_of_changes(world, actor) {
             continue;
         }
         let same = actor.account == role.account && actor.part == Part::Other && actor.of.is_some();

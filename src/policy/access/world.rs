@@ -9,7 +9,7 @@ use super::docs::{Docs, Matrix, Place};
 use super::input::{AccessInput, KmsInput, PrincipalInput};
 use super::keys::Key;
 use super::output::Part;
-use super::points::Point;
+use super::point::Point;
 use super::shape::{Shape, reference};
 
 /// How the bucket's policy is called.

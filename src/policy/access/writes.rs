@@ -5,8 +5,8 @@ use super::asker::Headers;
 use super::bench::{Bench, condition_words, lock_names, names, say};
 use super::keys::{Key, Kind};
 use super::output::Part;
+use super::rights::{Can, Rights};
 use super::rules;
-use super::sets::{Can, Rights};
 use crate::severity::Severity;
 
 const CONDITIONAL: &str = "deny s3:PutObject on `*.tflock` to everybody when `s3:if-none-match` is null: Terraform and \

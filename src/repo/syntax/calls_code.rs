@@ -3,9 +3,9 @@
 
 use crate::repo::text::Span;
 
-use super::calls::{Reader, State};
 pub(crate) use super::code_style::{Style, is_for_people};
 use super::code_style::{barrier, push_expression, split_words};
+use super::commands::{Reader, State};
 use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{Dialect, Word, heredoc_body};

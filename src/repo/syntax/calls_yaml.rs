@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::repo::text::Span;
 
-use super::calls::{Reader, State};
 use super::calls_code::{self, Style, is_for_people};
+use super::commands::{Reader, State};
 use super::dirs;
 use super::flags::{self, Around};
 use super::shell::{self, Budget, Dialect, Token, Word};

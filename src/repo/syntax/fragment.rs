@@ -5,9 +5,9 @@ use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Position, Span, Text};
 
-use super::hcl;
 use super::lexer;
 use super::locate::Locator;
+use super::{backend_arguments, hcl};
 
 /// A backend block in foreign text is not longer than this.
 const MAX_BLOCK: usize = 64 * 1024;
@@ -161,7 +161,7 @@ pub(crate) fn loose_settings(bytes: &[u8], span: Span, locator: &mut Locator<'_>
         let Ok(word) = std::str::from_utf8(rest.get(escape..name).unwrap_or_default()) else { continue };
         let before = start.checked_sub(1).and_then(|before| bytes.get(before));
         if before.is_some_and(|byte| matches!(byte, b'.' | b'-' | b'$' | b'{' | b'<'))
-            || !(hcl::is_backend_argument(word) || word == "lock_table")
+            || !(backend_arguments::is_backend_argument(word) || word == "lock_table")
         {
             continue;
         }

@@ -5,7 +5,8 @@ use super::expression::one_line;
 use super::hcl::{self, parse_problem};
 use super::lexer::{self, Attribute};
 use crate::repo::problem::Problem;
-use crate::repo::setting::{NOT_SHOWN, Setting, Value, names_a_secret, without_secrets};
+use crate::repo::secret::{NOT_SHOWN, names_a_secret};
+use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind};
 use crate::repo::text::{Span, Text};
 

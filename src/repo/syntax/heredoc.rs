@@ -12,9 +12,9 @@ use crate::repo::text::{Span, Text};
 use super::calls::{Language, language, read_calls};
 use super::calls_yaml::block_end;
 use super::fragment::{self, Hit};
-use super::hcl;
 use super::locate::Locator;
 use super::shell::{self, Budget, heredoc_body};
+use super::{backend_arguments, hcl};
 
 /// Text inside a script that is written to somewhere as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Reader<'_> {
         let (settings, error) = hcl::settings(self.text, region.body);
         if error.is_none()
             && names_lock(region.body.of(self.text.bytes()))
-            && hcl::has_backend_shape(&settings)
+            && backend_arguments::has_backend_shape(&settings)
         {
             self.flat(region, target);
         }

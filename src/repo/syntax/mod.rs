@@ -2,11 +2,13 @@
 
 pub mod atmos;
 pub mod aws;
+pub mod backend_arguments;
 pub mod calls;
 mod calls_code;
 mod calls_yaml;
 pub mod cdktf;
 mod code_style;
+mod commands;
 pub(crate) mod dirs;
 pub mod expression;
 pub(crate) mod flags;

@@ -7,9 +7,9 @@ use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text};
 
 use super::fragment::{self, Hit};
-use super::hcl;
 use super::lexer;
 use super::locate::Locator;
+use super::{backend_arguments, hcl};
 
 const EXTENSIONS: &[&str] = &[
     "tftpl",
@@ -244,7 +244,7 @@ impl Reader<'_> {
             self.add_loose(&mut source);
         }
         let Some(first) = source.settings.first().map(|setting| setting.span.start) else { return };
-        if !by_name && (error.is_some() || !hcl::has_backend_shape(&source.settings)) {
+        if !by_name && (error.is_some() || !backend_arguments::has_backend_shape(&source.settings)) {
             return;
         }
         source.place = self.locator.place(first);

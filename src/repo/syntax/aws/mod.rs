@@ -123,7 +123,7 @@ pub fn read_grants(file: &str, text: Text<'_>) -> (Vec<Grant>, Vec<Grant>) {
             .into_iter()
             .map(|grant| Grant {
                 kind: grant.kind,
-                resource: crate::repo::setting::without_credentials(grant.resource),
+                resource: crate::repo::secret::without_credentials(grant.resource),
                 place: positions.place(file, grant.offset),
             })
             .collect()

@@ -157,7 +157,7 @@ pub fn read_pins(file: &str, text: Text<'_>) -> Vec<VersionPin> {
         .into_iter()
         .map(|pin| VersionPin {
             tool: pin.tool,
-            text: crate::repo::setting::without_credentials(pin.text),
+            text: crate::repo::secret::without_credentials(pin.text),
             place: positions.place(file, pin.offset),
             origin: pin.origin,
             scope: pin.below.map_or_else(|| scope.to_owned(), |below| join(scope, &below)),
