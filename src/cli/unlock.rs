@@ -182,7 +182,7 @@ impl Run<'_> {
     fn lock(&mut self, stores: &Stores, target: &Target) -> Result<Outcome, Failure> {
         let colour = self.terminal.colour_stdout;
         let seen = self.session.read(stores);
-        output::write(&report::records(&seen, colour), None)?;
+        output::write(&report::records(&seen, self.terminal.width, colour), None)?;
         let wanted = Wanted {
             lock: target.lock.clone(),
             only: self.args.only.map(Into::into),
@@ -198,7 +198,7 @@ impl Run<'_> {
                 return Ok(if exists == Ok(false) { Outcome::Findings } else { Outcome::Clean });
             }
             Decision::Refuse(refusal) => {
-                output::write(&report::refusal(&refusal, colour), None)?;
+                output::write(&report::refusal(&refusal, self.terminal.width, colour), None)?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }
@@ -207,7 +207,7 @@ impl Run<'_> {
         if removals.iter().any(|removal| removal.store == Store::S3)
             && let Some(refusal) = self.session.unconditional(stores, nonce())
         {
-            output::write(&report::refusal(&refusal, colour), None)?;
+            output::write(&report::refusal(&refusal, self.terminal.width, colour), None)?;
             return Ok(Outcome::Findings);
         }
         let stores_named: Vec<String> = removals.iter().map(|removal| removal.store.to_string()).collect();
@@ -256,7 +256,7 @@ impl Run<'_> {
                 return Ok(Outcome::Clean);
             }
             DigestDecision::Refuse(refusal) => {
-                output::write(&report::refusal(refusal, colour), None)?;
+                output::write(&report::refusal(refusal, self.terminal.width, colour), None)?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }

@@ -4,6 +4,7 @@
 //! files safe to show), [`totals`] (counting) and [`group`] (`--by`). A new format is one file and one line here.
 
 pub mod audit;
+mod columns;
 pub mod csv;
 pub mod github;
 pub mod group;

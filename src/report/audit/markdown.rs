@@ -139,15 +139,13 @@ fn outside(report: &AuditReport<'_>) -> Vec<String> {
         .collect()
 }
 
-/// One block for each bucket. The lines of the table, as a list that is as deep as they are.
+/// One block for each bucket: the same list as the table's, as deep as that one.
 fn access(report: &AuditReport<'_>) -> Vec<String> {
     let block = |access: &Access| {
         let (heading, lines) = super::access::lines(access);
         let mut out = format!("- {}\n", code(&heading));
         for line in lines {
-            let text = line.trim_start();
-            let indent = line.len() - text.len();
-            out.push_str(&format!("{:indent$}- {}\n", "", plain(text)));
+            out.push_str(&format!("{:1$}- {2}\n", "", line.depth * 2, plain(&line.text)));
         }
         out
     };
@@ -238,10 +236,7 @@ mod tests {
 - `s3://acme-tfstate (account 111122223333)`
   - a.tflock, \\[b\\](x).tflock
     - can delete: role/tf\\_apply (runner)
-    - can delete versions: nobody
-    - can overwrite: nobody
-    - can create: nobody
-    - can't release what it creates: nobody
+    - can delete versions, can overwrite, can create, can't release what it creates: nobody
   - can change what protects them: nobody
 ";
         assert!(out.ends_with(expected), "{out}");
