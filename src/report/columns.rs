@@ -196,41 +196,52 @@ fn seen_width(text: &str) -> usize {
     first + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| rest.width())).sum::<usize>()
 }
 
-/// What a column needs: to hold everything in one line, and to break no word.
+/// What a column needs: to hold everything in one line, to hold nearly everything in one line, and to break no word.
 #[derive(Debug, Clone, Copy)]
 struct Need {
     whole: usize,
+    usual: usize,
     least: usize,
 }
 
 impl Need {
     fn of<'a>(values: impl Iterator<Item = &'a str>) -> Self {
-        values.fold(Self { whole: 0, least: 0 }, |need, value| {
-            let word = pieces(value).map(|piece| piece.trim_end().width()).max().unwrap_or_default();
-            Self { whole: need.whole.max(value.width()), least: need.least.max(word) }
-        })
+        let mut widths = Vec::new();
+        let mut least = 0;
+        for value in values {
+            let words = pieces(value).map(|piece| piece.trim_end().width());
+            least = words.max().unwrap_or_default().max(least);
+            widths.push(value.width());
+        }
+        widths.sort_unstable();
+        // One value in ten may take more lines than the others: it is not worth making all of them narrow.
+        let usual = widths.get((widths.len() * 9).div_ceil(10).saturating_sub(1)).copied();
+        Self { whole: widths.last().copied().unwrap_or_default(), usual: usual.unwrap_or_default(), least }
     }
 }
 
 /// The widths of columns that share `room`; none when one would have to break a word, or be squeezed to a few letters.
-/// No row gets taller than it must, and then as few columns as can be are broken.
+/// Rows get no taller than they must, and then as few columns as can be are broken.
 fn shared(columns: &[Need], room: usize) -> Option<Vec<usize>> {
     let widths_for = |lines: usize| -> Vec<usize> {
-        let width = |need: &Need| need.least.max(need.whole.min(LEAST)).max(need.whole.div_ceil(lines));
+        let width = |need: &Need| need.least.max(need.usual.min(LEAST)).max(need.usual.div_ceil(lines));
         columns.iter().map(width).collect()
     };
-    let tallest = columns.iter().map(|need| need.whole).max().unwrap_or_default().max(1);
+    let tallest = columns.iter().map(|need| need.usual).max().unwrap_or_default().max(1);
     let (mut widths, mut left) = (1..=tallest).find_map(|lines| {
         let widths = widths_for(lines);
         let left = room.checked_sub(widths.iter().sum())?;
         Some((widths, left))
     })?;
-    let mut by_lack: Vec<(&mut usize, &Need)> = widths.iter_mut().zip(columns).collect();
-    by_lack.sort_by_key(|(width, need)| need.whole.saturating_sub(**width));
-    for (width, need) in by_lack {
-        let more = need.whole.saturating_sub(*width).min(left);
-        *width += more;
-        left -= more;
+    for wanted in [|need: &Need| need.usual, |need: &Need| need.whole] {
+        let mut by_lack: Vec<(&mut usize, usize)> =
+            widths.iter_mut().zip(columns).map(|(width, need)| (width, wanted(need))).collect();
+        by_lack.sort_by_key(|(width, wanted)| wanted.saturating_sub(**width));
+        for (width, wanted) in by_lack {
+            let more = wanted.saturating_sub(*width).min(left);
+            *width += more;
+            left -= more;
+        }
     }
     Some(widths)
 }
@@ -330,6 +341,17 @@ mod tests {
             ]
         );
         assert_eq!(lines(Some(45)), None);
+    }
+
+    #[test]
+    fn one_long_value_does_not_make_the_other_columns_narrow() {
+        let long = ["a/b"; 40].join(" ");
+        let mut values: Vec<Vec<&str>> =
+            (0..20).map(|_| vec!["environments/production", "main.tf"]).collect();
+        values.push(vec!["environments/staging", &long]);
+        let values: Vec<&[&str]> = values.iter().map(Vec::as_slice).collect();
+        let out = table(&["root", "files"], &rows(&values), Some(60), PLAIN).unwrap();
+        assert_eq!(out.matches("environments/production  main.tf\n").count(), 20, "{out}");
     }
 
     #[test]
