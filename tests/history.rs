@@ -153,7 +153,7 @@ fn where_there_is_no_past_that_is_said_and_nothing_invented() {
     module(none.path(), "a", TABLE);
     let said = scan(none.path(), &["--history"]);
     assert_eq!(said["history"], Value::Null);
-    assert_eq!(said["history_unknown"], "`.` lies in no git repository");
+    assert_eq!(said["history_unknown"], "`.` lies in no git repository: run this in a clone");
 
     let dir = repository();
     let elsewhere = repository();
@@ -163,18 +163,41 @@ fn where_there_is_no_past_that_is_said_and_nothing_invented() {
         said["history_unknown"]
             .as_str()
             .unwrap()
-            .ends_with("lies in another git repository than the first path")
+            .ends_with("lies in another git repository than the first path: take one repository at a time")
     );
 
     let said = scan(dir.path(), &["--history", "--since", "2027-01-01"]);
-    assert_eq!(said["history_unknown"], "no commit since then touches these paths");
+    assert_eq!(
+        said["history_unknown"],
+        "no commit since 2027-01-01 touches these paths: take an earlier day for `--since`"
+    );
+    module(dir.path(), "new", TABLE);
+    let said = scan(dir.path(), &["--history", "new"]);
+    assert_eq!(
+        said["history_unknown"],
+        "no commit of this branch touches these paths: commit them, or name paths that are committed"
+    );
 
     let empty = TempDir::new().unwrap();
     git(empty.path(), 1, &["init", "-q", "-b", "main"]);
     module(empty.path(), "a", TABLE);
     let said = scan(empty.path(), &["--history"]);
     assert_eq!(said["history"], Value::Null);
-    assert!(said["history_unknown"].as_str().unwrap().contains("rev-list"), "{said}");
+    assert_eq!(
+        said["history_unknown"],
+        "this branch has no commit yet: there is something to see after the first ones"
+    );
+
+    // Git's own words are told in one line, with what to do.
+    let damaged = repository();
+    let head = git(damaged.path(), 9, &["rev-parse", "HEAD"]).stdout;
+    let head = String::from_utf8(head).unwrap();
+    let (first, rest) = head.trim().split_at(2);
+    fs::remove_file(damaged.path().join(".git/objects").join(first).join(rest)).unwrap();
+    let said = scan(damaged.path(), &["--history"]);
+    let why = said["history_unknown"].as_str().unwrap();
+    assert!(why.starts_with("this clone lacks objects of its own history, or they are damaged"), "{why}");
+    assert!(!why.contains('\n') && !why.contains("fatal"), "{why}");
 
     let shallow = TempDir::new().unwrap();
     let url = format!("file://{}", dir.path().display());
@@ -182,7 +205,12 @@ fn where_there_is_no_past_that_is_said_and_nothing_invented() {
     let said = scan(&shallow.path().join("c"), &["--history"]);
     assert_eq!(said["history"].as_array().unwrap().len(), 2);
     let why = said["history_unknown"].as_str().unwrap();
-    assert!(why.starts_with("the clone is shallow: nothing is known of the time before 2026-01-03"), "{why}");
+    assert!(
+        why.starts_with(
+            "the clone is shallow: nothing is known of the time before 2026-01-03 (`git fetch --unshallow`"
+        ),
+        "{why}"
+    );
     let page = run(&shallow.path().join("c"), &["--history", "--format", "html"]);
     assert!(String::from_utf8(page.stdout).unwrap().contains("<b>Not shown:</b> the clone is shallow"));
 

@@ -60,8 +60,71 @@ fn a_package_holds_program_pages_completions_schemas_and_licences() {
         read("schema/config.schema.json"),
         fs::read_to_string(repository.join("docs/schema/config.schema.json")).unwrap()
     );
+    readme_fits(&package, &read("README.md"));
     // A crate that is linked, and one that only tests use.
     let licences = read("THIRD-PARTY-LICENSES.txt");
     assert!(licences.contains("\nring 0.17."), "what is linked is missing");
     assert!(!licences.contains("\nproptest "), "what is not linked is named");
+}
+
+/// The archive's README speaks of what is there, and its commands do what they say.
+fn readme_fits(package: &Path, readme: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(
+        readme.starts_with(&format!("# lockshift {version} (x86_64-unknown-linux-musl)\n")),
+        "{}",
+        readme.lines().next().unwrap_or_default()
+    );
+    // Nothing of a checkout: no build, no tests, no fixtures.
+    for foreign in ["cargo ", "scripts/", "fixtures/", "](", "{"] {
+        assert!(!readme.contains(foreign), "{foreign:?} is of no use in an archive");
+    }
+    for wanted in [
+        "sha256sum --check --ignore-missing SHA256SUMS\n",
+        &format!("`lockshift-{version}-x86_64-unknown-linux-musl.tar.gz.sha256`"),
+        "sudo install lockshift /usr/local/bin/\n",
+        &format!("at the tag `v{version}`"),
+    ] {
+        assert!(readme.contains(wanted), "it does not say {wanted:?}");
+    }
+    // All that the table names is there.
+    let names = readme.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let names: Vec<&str> =
+        names.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`')).collect();
+    assert_eq!(names.len(), 7, "{names:?}");
+    for name in names {
+        assert!(package.join(name).exists(), "{name} is not in the archive");
+    }
+    // The commands, with another home and another root; `man` needs a program that not every machine has.
+    let away = tempfile::tempdir().unwrap();
+    let blocks = readme.split("```sh\n").skip(1).filter_map(|block| block.split("```").next());
+    let commands: Vec<&str> = blocks.flat_map(str::lines).collect();
+    assert!(commands.len() >= 11, "{commands:?}");
+    for command in commands {
+        if command.starts_with("sha256sum") || command.starts_with("man ") {
+            continue;
+        }
+        let root = away.path().join("usr/local");
+        fs::create_dir_all(root.join("bin")).unwrap();
+        let here = command.replace("sudo ", "").replace("/usr/local", &root.to_string_lossy());
+        let ran = Command::new("sh")
+            .args(["-ec", &here])
+            .current_dir(package)
+            .env("HOME", away.path())
+            .env("PATH", format!("{}:{}", package.display(), std::env::var("PATH").unwrap_or_default()))
+            .output()
+            .unwrap();
+        // A scan of a directory without Terraform finds nothing to look at.
+        let empty = here.starts_with("lockshift scan ") && !here.contains("--help");
+        assert!(ran.status.success() || empty, "{command}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+    for file in [
+        "usr/local/bin/lockshift",
+        "usr/local/share/man/man1/lockshift-scan.1",
+        ".local/share/bash-completion/completions/lockshift",
+        ".zfunc/_lockshift",
+        ".config/fish/completions/lockshift.fish",
+    ] {
+        assert!(away.path().join(file).exists(), "{file} was not installed");
+    }
 }

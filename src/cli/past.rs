@@ -10,6 +10,7 @@ use crate::moment::Moment;
 use crate::repo::scan::ScanOptions;
 use crate::report::History;
 use crate::report::history::Point;
+use crate::report::words::count;
 
 /// How far back to look.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ impl PastArgs {
         let mut seen = Vec::new();
         let looked = look_back(options, Wanted { points, since: self.since }, &mut |look| {
             seen.push(Point::of(look.commit.id, look.commit.at, &look.inventory, look.missing));
-            line.say(&format!("{} of {points} commits", seen.len()));
+            line.say(&format!("{} of {}", seen.len(), count(points, "commit", "commits")));
         });
         line.finish();
         let unknown = looked.unwrap_or_else(|error| Some(error.to_string()));

@@ -181,7 +181,7 @@ impl Run<'_> {
     fn lock(&mut self, stores: &Stores, target: &Target) -> Result<Outcome, Failure> {
         let colour = self.terminal.colour_stdout;
         let seen = self.session.read(stores);
-        output::write(&report::records(&seen, colour))?;
+        output::write(&report::records(&seen, self.terminal.width, colour))?;
         let wanted = Wanted {
             lock: target.lock.clone(),
             only: self.args.only.map(Into::into),
@@ -197,7 +197,7 @@ impl Run<'_> {
                 return Ok(if exists == Ok(false) { Outcome::Findings } else { Outcome::Clean });
             }
             Decision::Refuse(refusal) => {
-                output::write(&report::refusal(&refusal, colour))?;
+                output::write(&report::refusal(&refusal, self.terminal.width, colour))?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }
@@ -206,7 +206,7 @@ impl Run<'_> {
         if removals.iter().any(|removal| removal.store == Store::S3)
             && let Some(refusal) = self.session.unconditional(stores, nonce())
         {
-            output::write(&report::refusal(&refusal, colour))?;
+            output::write(&report::refusal(&refusal, self.terminal.width, colour))?;
             return Ok(Outcome::Findings);
         }
         let stores_named: Vec<String> = removals.iter().map(|removal| removal.store.to_string()).collect();
@@ -255,7 +255,7 @@ impl Run<'_> {
                 return Ok(Outcome::Clean);
             }
             DigestDecision::Refuse(refusal) => {
-                output::write(&report::refusal(refusal, colour))?;
+                output::write(&report::refusal(refusal, self.terminal.width, colour))?;
                 let unread = refusal.gate == crate::unlock::decide::UNREAD;
                 return Ok(if unread { Outcome::Unjudged } else { Outcome::Findings });
             }

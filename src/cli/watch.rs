@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     loop {
         let seen = session.read(&stores);
         if last.as_ref().is_none_or(|last| (&last.s3, &last.dynamodb) != (&seen.s3, &seen.dynamodb)) {
-            output::write(&report::records(&seen, terminal.colour_stdout))?;
+            output::write(&report::records(&seen, terminal.width, terminal.colour_stdout))?;
         }
         match verdict(&seen, stale_after) {
             Some(Outcome::Clean) => {

@@ -102,6 +102,16 @@ impl Repository {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
+    /// Whether nothing was committed yet: the branch that HEAD names is not there.
+    pub(super) fn is_unborn(&self) -> Result<bool, GitError> {
+        let mut command = self.reading();
+        command.args(["rev-parse", "--quiet", "--verify", "HEAD"]);
+        let output =
+            output_of(&mut command, None).map_err(|error| GitError::NotStarted(error.to_string()))?;
+        // It says nothing about a name that leads nowhere; anything else that stops it has words.
+        Ok(!output.status.success() && output.stderr.is_empty())
+    }
+
     /// Branches, local and remote, with commits that this one lacks. Empty where git can't tell.
     pub fn unmerged_branches(&self) -> Vec<String> {
         let mut command = self.reading();

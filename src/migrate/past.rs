@@ -43,16 +43,22 @@ pub struct Wanted {
 #[derive(Debug, thiserror::Error)]
 pub enum PastError {
     /// No repository.
-    #[error("{0} lies in no git repository")]
+    #[error("{0} lies in no git repository: run this in a clone")]
     NoRepository(String),
     /// More than one.
-    #[error("{0} lies in another git repository than the first path")]
+    #[error("{0} lies in another git repository than the first path: take one repository at a time")]
     Elsewhere(String),
-    /// No commit to look at.
-    #[error("no commit {0}")]
-    NoCommit(&'static str),
+    /// A repository in which nobody has committed.
+    #[error("this branch has no commit yet: there is something to see after the first ones")]
+    Unborn,
+    /// None that touches the paths.
+    #[error("no commit of this branch touches these paths: commit them, or name paths that are committed")]
+    Untouched,
+    /// None that is new enough.
+    #[error("no commit since {0} touches these paths: take an earlier day for `--since`")]
+    NoneSince(String),
     /// Git said no.
-    #[error(transparent)]
+    #[error("{}", told(.0))]
     Git(#[from] GitError),
     /// A commit was not laid out.
     #[error(transparent)]
@@ -73,14 +79,17 @@ pub fn look_back(
     each: &mut dyn FnMut(Look),
 ) -> Result<Option<String>, PastError> {
     let scanned = Scanned::of(&options.paths)?;
+    if scanned.repository.is_unborn()? {
+        return Err(PastError::Unborn);
+    }
     let commits = commits(&scanned, wanted.since)?;
     let mut limits = Vec::new();
     if let Some(oldest) = commits.first()
         && !scanned.repository.shallow_boundary()?.is_empty()
     {
         limits.push(format!(
-            "the clone is shallow: nothing is known of the time before {} (`git fetch --unshallow`)",
-            oldest.at
+            "the clone is shallow: nothing is known of the time before {} (`git fetch --unshallow` brings the rest)",
+            day_of(oldest.at)
         ));
     }
     let mut tree = Tree::new(&scanned.repository)?;
@@ -100,9 +109,49 @@ pub fn look_back(
         each(Look { commit: commit.clone(), inventory, missing: laid.missing });
     }
     if submodules > 0 {
-        limits.push(format!("submodules ({submodules}) are not looked into"));
+        limits.push(match submodules {
+            1 => "1 submodule is another repository, and not looked into".to_owned(),
+            n => format!("{n} submodules are other repositories, and not looked into"),
+        });
     }
     Ok((!limits.is_empty()).then(|| limits.join("; ")))
+}
+
+/// The day of a moment: what `--since` takes.
+fn day_of(at: Moment) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+/// What git's own words come to for somebody who reads a report, with what to do. Words that are not known here are
+/// kept, in one line.
+fn told(error: &GitError) -> String {
+    let GitError::Failed { command, said } = error else { return error.to_string() };
+    if said.contains("dubious ownership") {
+        // Its own words end with the command, the directory quoted as a shell wants it.
+        let advice = said.lines().map(str::trim).find(|line| line.starts_with("git config"));
+        let advice = advice.unwrap_or("git config --global --add safe.directory DIRECTORY");
+        return format!(
+            "git does not answer about a directory of somebody else's: run as its owner, or trust it with `{advice}`"
+        );
+    }
+    let lacks =
+        ["bad object", "missing", "unable to read", "could not get object", "not our ref", "bad tree"];
+    if lacks.iter().any(|words| said.contains(words)) {
+        return format!(
+            "this clone lacks objects of its own history, or they are damaged (`git fsck` tells which): {}",
+            in_one_line(said)
+        );
+    }
+    format!("`git {command}` failed: {}", in_one_line(said))
+}
+
+/// Several lines of git's as one, without the words that say how bad it is.
+fn in_one_line(said: &str) -> String {
+    let lines = said.lines().map(|line| {
+        let line = line.trim();
+        ["fatal: ", "error: "].iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line)
+    });
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// The scanned paths, as they are found again in a copy of the repository.
@@ -161,11 +210,11 @@ fn commits(scanned: &Scanned, since: Option<Moment>) -> Result<Vec<Commit>, Past
     };
     let mut commits: Vec<Commit> = text.lines().filter_map(commit).collect();
     if commits.is_empty() {
-        return Err(PastError::NoCommit("touches these paths"));
+        return Err(PastError::Untouched);
     }
     commits.retain(|commit| since.is_none_or(|since| commit.at >= since));
-    if commits.is_empty() {
-        return Err(PastError::NoCommit("since then touches these paths"));
+    if let (true, Some(since)) = (commits.is_empty(), since) {
+        return Err(PastError::NoneSince(day_of(since)));
     }
     commits.reverse();
     Ok(commits)
@@ -183,6 +232,27 @@ fn spread(all: usize, points: usize) -> impl Iterator<Item = usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn git_s_words_become_a_reason_and_what_to_do() {
+        let failed = |said: &str| {
+            PastError::from(GitError::Failed { command: "rev-list".to_owned(), said: said.to_owned() })
+                .to_string()
+        };
+        assert_eq!(
+            failed(
+                "fatal: detected dubious ownership in repository at '/r'\nTo add an exception for this directory, \
+                 call:\n\n\tgit config --global --add safe.directory /r"
+            ),
+            "git does not answer about a directory of somebody else's: run as its owner, or trust it with `git config \
+             --global --add safe.directory /r`"
+        );
+        assert_eq!(
+            failed("fatal: bad object HEAD"),
+            "this clone lacks objects of its own history, or they are damaged (`git fsck` tells which): bad object HEAD"
+        );
+        assert_eq!(failed("error: one\n\tfatal: two\n"), "`git rev-list` failed: one; two");
+    }
 
     #[test]
     fn the_first_and_the_last_are_always_among_them() {

@@ -5,7 +5,7 @@ use super::ScanReport;
 use super::group::{By, groups};
 use super::summary;
 use super::totals::{SEVERITIES, untold};
-use super::words::{choice, clip, value, verdict, visible};
+use super::words::{Part, choice, clip, parts_about, value, verdict, visible};
 use crate::repo::inventory::{Knowable, LockMode};
 
 /// GitHub takes 65,536 characters, GitLab more. The rest is room for the lines around the tables.
@@ -73,7 +73,8 @@ fn unread<'a>(report: &ScanReport<'_>) -> Section<'a> {
     let rows = report
         .unread()
         .map(|problem| {
-            vec![problem.kind.id().to_owned(), code(&problem.place.to_string()), plain(&problem.message)]
+            let place = problem.place.to_string();
+            vec![problem.kind.id().to_owned(), code(&place), plain_about(&problem.message, &[&place])]
         })
         .collect();
     Section { title: "Could not be read".to_owned(), folded: false, header: &["kind", "place", "why"], rows }
@@ -83,13 +84,13 @@ fn findings<'a>(report: &ScanReport<'_>) -> Section<'a> {
     let mut rows = Vec::new();
     for severity in SEVERITIES {
         for finding in report.open().filter(|finding| finding.severity == severity) {
-            let help =
-                finding.help.as_deref().map(|help| format!("<br>→ {}", plain(help))).unwrap_or_default();
+            let about = [finding.subject.as_str(), finding.place.file.as_str()];
+            let help = finding.help.as_deref().map(|help| format!("<br>→ {}", plain_about(help, &about)));
             rows.push(vec![
                 severity.as_str().to_owned(),
                 code(&finding.rule),
                 code(&finding.place.to_string()),
-                format!("{}{help}", plain(&finding.message)),
+                format!("{}{}", plain_about(&finding.message, &about), help.unwrap_or_default()),
             ]);
         }
     }
@@ -204,19 +205,23 @@ pub(super) fn whole(text: &str) -> String {
 }
 
 /// Text as text: every character that could begin markup is escaped, mentions and issue references are split by an
-/// empty comment, since they are found after the escapes are undone. Spans in single backticks stay code spans.
+/// empty comment, since they are found after the escapes are undone. Names in backticks stay code spans.
 pub(super) fn plain(text: &str) -> String {
-    let text = visible(text);
-    // An odd number of backticks leaves one without a partner: then none of them is a fence.
-    let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len().is_multiple_of(2) {
-        return escaped(&text);
-    }
-    pieces
-        .iter()
-        .enumerate()
-        .map(|(n, piece)| if n % 2 == 1 && !piece.is_empty() { code(piece) } else { escaped(piece) })
-        .collect()
+    plain_about(text, &[])
+}
+
+/// [`plain`] of a message about `names`, whose own backticks stay.
+pub(super) fn plain_about(text: &str, names: &[&str]) -> String {
+    let markdown = |part| match part {
+        Part::Words(words) => literal(words),
+        Part::Name(name) => code(name),
+    };
+    parts_about(text, names).into_iter().map(markdown).collect()
+}
+
+/// Text in which a backtick is a backtick: names that nobody put into any.
+pub(super) fn literal(text: &str) -> String {
+    escaped(&visible(text))
 }
 
 fn escaped(text: &str) -> String {
@@ -271,7 +276,10 @@ mod tests {
         );
         assert_eq!(plain("odd ` <b> [x](y)"), "odd \\` &lt;b&gt; \\[x\\](y)");
         assert_eq!(plain("at http://e/x: no"), "at http:<!-- -->//e/x: no");
-        assert_eq!(plain("a``b"), "ab");
+        assert_eq!(plain("a``b"), "a\\`\\`b");
+        assert_eq!(plain("`a`b` is"), "``a`b`` is");
+        assert_eq!(plain_about("`a` `b` is", &["a` `b"]), "\\`a\\` \\`b\\` is");
+        assert_eq!(literal("`a`.tflock"), "\\`a\\`.tflock");
         let (inventory, findings) = sample::hostile();
         let out = render(&ScanReport::new(&inventory, &findings), By::Root);
         assert_eq!(out.find(|c: char| c.is_control() && c != '\n' || c == '\u{202e}'), None);

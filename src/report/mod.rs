@@ -5,6 +5,7 @@
 //! files safe to show), [`totals`] (counting) and [`group`] (`--by`). A new format is one file and one line here.
 
 pub mod audit;
+mod columns;
 pub mod csv;
 pub mod github;
 pub mod group;
@@ -107,4 +108,51 @@ pub struct RuleText<'a> {
     pub summary: &'a str,
     /// The whole page, in Markdown.
     pub page: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::moment::Moment;
+
+    /// A directory or a key may be called so; no format for people may take it for its own.
+    #[test]
+    fn a_name_with_backticks_is_whole_in_every_format() {
+        for name in ["a`b", "a``b", "`a`b`c`", "a` and `b"] {
+            let (mut inventory, mut findings) = (sample::inventory(), sample::findings());
+            inventory.roots.truncate(1);
+            inventory.roots[0].path = name.to_owned();
+            findings.truncate(1);
+            findings[0].subject = name.to_owned();
+            findings[0].place.file = format!("{name}/main.tf");
+            findings[0].message = format!("`{name}` takes no lock: `use_lockfile` is not set");
+            let message = &findings[0].message.clone();
+            let report = ScanReport::new(&inventory, &findings);
+            let at = Moment::parse("2026-11-30T12:00:00Z").unwrap();
+            let page = html::Page { at, of: ".", scan: Some(&report), audit: None, rules: &[] };
+            let shown = [
+                ("table", table::render(&report, table::TableOptions::default())),
+                ("markdown", markdown::render(&report, group::By::Root)),
+                ("github", github::render(&report)),
+                ("sarif", sarif::render(&report, &[]).unwrap()),
+                ("csv", csv::render(&report).unwrap()),
+                ("html", html::render(&page)),
+            ];
+            for (format, out) in shown {
+                // As code without the backticks around it, or the whole message as it is.
+                let whole = match format {
+                    "html" => {
+                        out.contains(&format!("<code>{name}</code> takes no lock")) || out.contains(message)
+                    }
+                    "markdown" => {
+                        out.contains(&format!("{} takes no lock", markdown::span(name)))
+                            || out.contains(&markdown::literal(message))
+                    }
+                    "csv" => out.contains(name),
+                    _ => out.contains(message),
+                };
+                assert!(whole, "{format} lost a part of {message}");
+            }
+        }
+    }
 }

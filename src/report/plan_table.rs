@@ -1,9 +1,7 @@
 //! A migration plan for people: a table of root modules (`migrate --format table`), and the summary that goes to
 //! stderr beside a diff. Everything from files goes through [`super::words`].
 
-use comfy_table::LineStyle;
-use comfy_table::{Attribute, Cell, ContentArrangement, Table, TableStyle};
-
+use super::columns::{self, Item};
 use super::palette::Palette;
 use super::words::{clip, count, visible, visible_lines};
 use crate::migrate::phase::Phase;
@@ -20,6 +18,9 @@ pub struct PlanOptions {
     pub colour: bool,
 }
 
+/// Characters of one name on a terminal; elsewhere names stay whole.
+const VALUE: usize = 120;
+
 /// Entries of a list of names on the screen.
 const NAMES: usize = 20;
 
@@ -28,52 +29,41 @@ pub fn table(plan: &Plan, options: PlanOptions) -> String {
     if plan.roots.is_empty() && plan.files.is_empty() {
         return "Nothing to change.\n".to_owned();
     }
-    let mut table = Table::new();
-    table.force_no_tty();
-    if options.colour {
-        table.enforce_styling();
-    }
-    if let Some(width) = options.width {
-        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
-    }
-    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-    table.set_header(["ROOT", "BEFORE", "AFTER", "FILES"].map(|name| {
-        let cell = Cell::new(name);
-        if options.colour { cell.add_attribute(Attribute::Bold) } else { cell }
-    }));
+    let palette = Palette { colour: options.colour };
     let cut = |text: &str| {
         let shown = visible(text);
-        if options.width.is_some() { clip(&shown, 60).into_owned() } else { shown.into_owned() }
+        if options.width.is_some() { clip(&shown, VALUE).into_owned() } else { shown.into_owned() }
     };
+    let mut rows: Vec<[Item; 4]> = Vec::new();
     for root in &plan.roots {
         let files: Vec<String> = root.files.iter().map(|file| cut(file)).collect();
-        table.add_row([
-            Cell::new(cut(&root.path)),
-            modes(&root.before, options),
-            modes(&root.after, options),
-            Cell::new(files.join(" ")),
-        ]);
+        rows.push([cut(&root.path).into(), modes(&root.before), modes(&root.after), files.join(" ").into()]);
     }
     let readers: Vec<String> =
         plan.files.iter().filter(|file| file.roots.is_empty()).map(|file| cut(&file.file)).collect();
     if !readers.is_empty() {
-        table.add_row([Cell::new("(readers)"), Cell::new("-"), Cell::new("-"), Cell::new(readers.join(" "))]);
+        let none = || Item::from("-".to_owned());
+        rows.push(["(readers)".to_owned().into(), none(), none(), readers.join(" ").into()]);
     }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let header = ["root", "before", "after", "files"];
+    let listed = |[root, before, after, files]: &[Item; 4]| {
+        let told = [("before", before), ("after", after), ("files", files)]
+            .map(|(name, item)| (name, item.text().to_owned()));
+        columns::listed(root.text(), &told, options.width, palette)
+    };
+    let as_rows: Vec<Vec<Item>> = rows.iter().map(|row| row.to_vec()).collect();
+    columns::table(&header, &as_rows, options.width, palette)
+        .unwrap_or_else(|| rows.iter().map(listed).collect())
 }
 
-fn modes(modes: &[LockMode], options: PlanOptions) -> Cell {
+fn modes(modes: &[LockMode]) -> Item {
     let mut words: Vec<LockMode> = modes.to_vec();
     words.sort();
     words.dedup();
     let text: Vec<&str> = words.iter().map(|mode| mode.as_str()).collect();
-    let cell = Cell::new(text.join(", "));
     match words.as_slice() {
-        [mode] if options.colour => cell.fg(Palette::mode_cell(*mode)),
-        _ => cell,
+        [mode] => Item::coloured(text.join(", "), Palette::mode_cell(*mode)),
+        _ => text.join(", ").into(),
     }
 }
 

@@ -1,20 +1,16 @@
 //! `--format table`: for people. The table of root modules, or of groups, and the sections below it
 //! (`table_sections`). Everything that comes from a file goes through [`super::words::visible`].
 
-use comfy_table::{Attribute, Cell, ContentArrangement, LineStyle, Table, TableStyle};
-
 use super::ScanReport;
-use super::group::{By, groups};
+use super::columns::{Item, folded, listed, table};
+use super::group::{By, Group, groups};
 use super::palette::Palette;
 use super::table_sections;
 use super::words::{choice, clip, value, verdict, visible};
 use crate::repo::inventory::{EffectiveBackend, LockMode, RootModule, VersionVerdict};
 
 /// Characters of one value on a terminal; elsewhere values stay whole.
-const VALUE: usize = 64;
-
-/// Terminals with fewer columns get one root module below the other instead of a table: cells would be a few letters wide.
-const NARROW: u16 = 80;
+const VALUE: usize = 120;
 
 /// How the table is laid out.
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,15 +35,17 @@ pub fn render(report: &ScanReport<'_>, options: TableOptions) -> String {
             by => grouped(report, by, options),
         });
     }
-    parts.push(table_sections::findings(report, palette));
-    parts.push(table_sections::unread(report, palette));
+    let mut below = Vec::new();
+    below.push(table_sections::findings(report, palette));
+    below.push(table_sections::unread(report, palette));
     if !options.quiet {
-        parts.push(table_sections::untold(report, palette));
-        parts.push(table_sections::unattributed(report, palette));
-        parts.push(table_sections::readers(report, palette));
-        parts.push(table_sections::lock_tables(report, palette));
+        below.push(table_sections::untold(report, palette));
+        below.push(table_sections::unattributed(report, palette));
+        below.push(table_sections::readers(report, palette));
+        below.push(table_sections::lock_tables(report, palette));
     }
-    parts.push(table_sections::summary(report, palette));
+    below.push(table_sections::summary(report, palette));
+    parts.extend(below.iter().map(|part| folded(part, options.width)));
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -64,33 +62,29 @@ fn roots(report: &ScanReport<'_>, options: TableOptions) -> String {
     }
     header.push("versions");
 
-    if let Some(width) = options.width.filter(|width| *width < NARROW) {
-        return all().map(|(root, backend)| stacked(root, backend, usize::from(width), options)).collect();
-    }
-    let mut table = new_table(&header, options);
-    for (root, backend) in all() {
+    let palette = Palette { colour: options.colour };
+    let row = |(root, backend): (&RootModule, &EffectiveBackend)| {
         let mut row = vec![
-            text(&name(root), options),
-            mode(backend.mode, options),
-            text(value(&backend.bucket), options),
-            text(value(&backend.key), options),
-            text(value(&backend.dynamodb_table), options),
+            text(&name(root), options).into(),
+            Item::coloured(backend.mode.as_str().to_owned(), Palette::mode_cell(backend.mode)),
+            text(value(&backend.bucket), options).into(),
+            text(value(&backend.key), options).into(),
+            text(value(&backend.dynamodb_table), options).into(),
         ];
         if with_choice {
             let choice = choice(backend);
-            row.push(text(if choice.is_empty() { "-" } else { &choice }, options));
+            row.push(text(if choice.is_empty() { "-" } else { &choice }, options).into());
         }
-        row.push(Cell::new(versions(root)));
-        table.add_row(row);
-    }
-    finished(&table)
+        row.push(versions(root).into());
+        row
+    };
+    let rows: Vec<Vec<Item>> = all().map(row).collect();
+    table(&header, &rows, options.width, palette)
+        .unwrap_or_else(|| all().map(|(root, backend)| stacked(root, backend, options)).collect())
 }
 
 /// One effective backend on lines of its own, absent settings left out.
-fn stacked(root: &RootModule, backend: &EffectiveBackend, width: usize, options: TableOptions) -> String {
-    let palette = Palette { colour: options.colour };
-    let name = name(root);
-    let mut out = format!("{}\n", palette.bold(&clip(&visible(&name), width)));
+fn stacked(root: &RootModule, backend: &EffectiveBackend, options: TableOptions) -> String {
     let (choice, versions) = (choice(backend), versions(root));
     let lines = [
         ("mode", backend.mode.as_str()),
@@ -100,31 +94,36 @@ fn stacked(root: &RootModule, backend: &EffectiveBackend, width: usize, options:
         ("with", if choice.is_empty() { "-" } else { &choice }),
         ("versions", versions.as_str()),
     ];
-    for (name, value) in lines.into_iter().filter(|(_, value)| *value != "-") {
-        let room = width.saturating_sub(2 + 8 + 2);
-        out.push_str(&format!(
-            "  {} {}\n",
-            palette.dim(&format!("{name:8}")),
-            clip(&visible(value), room.max(8))
-        ));
-    }
-    out
+    let told: Vec<(&str, String)> = lines
+        .into_iter()
+        .filter(|(_, value)| *value != "-")
+        .map(|(name, value)| (name, text(value, options)))
+        .collect();
+    listed(&text(&name(root), options), &told, options.width, Palette { colour: options.colour })
 }
 
 fn grouped(report: &ScanReport<'_>, by: By, options: TableOptions) -> String {
+    let palette = Palette { colour: options.colour };
     let mut header = vec![by.as_str(), "root modules"];
     header.extend(LockMode::ALL.map(LockMode::as_str));
-    let mut table = new_table(&header, options);
-    for group in groups(report.inventory, by) {
-        let mut row = vec![text(&group.name, options), Cell::new(group.roots)];
-        for mode in LockMode::ALL {
-            let n = group.modes.get(&mode).copied().unwrap_or_default();
-            let cell = Cell::new(if n == 0 { "-".to_owned() } else { n.to_string() });
-            row.push(if n > 0 && options.colour { cell.fg(Palette::mode_cell(mode)) } else { cell });
-        }
-        table.add_row(row);
-    }
-    finished(&table)
+    let groups = groups(report.inventory, by);
+    let of = |group: &Group, mode: LockMode| group.modes.get(&mode).copied().unwrap_or_default();
+    let row = |group: &Group| {
+        let mut row = vec![text(&group.name, options).into(), group.roots.to_string().into()];
+        row.extend(LockMode::ALL.map(|mode| match of(group, mode) {
+            0 => "-".to_owned().into(),
+            n => Item::coloured(n.to_string(), Palette::mode_cell(mode)),
+        }));
+        row
+    };
+    let rows: Vec<Vec<Item>> = groups.iter().map(row).collect();
+    let stacked = |group: &Group| {
+        let modes = LockMode::ALL.map(|mode| (of(group, mode), mode)).into_iter().filter(|(n, _)| *n > 0);
+        let modes: Vec<String> = modes.map(|(n, mode)| format!("{n} {}", mode.as_str())).collect();
+        let told = [("root modules", group.roots.to_string()), ("lock modes", modes.join(", "))];
+        listed(&text(&group.name, options), &told, options.width, palette)
+    };
+    table(&header, &rows, options.width, palette).unwrap_or_else(|| groups.iter().map(stacked).collect())
 }
 
 /// The path, and where a link leads: what is edited stands there.
@@ -148,40 +147,10 @@ fn versions(root: &RootModule) -> String {
     }
 }
 
-fn new_table(header: &[&str], options: TableOptions) -> Table {
-    let mut table = Table::new();
-    // Only what was asked for decides, never the stream that the text may end up in.
-    table.force_no_tty();
-    if options.colour {
-        table.enforce_styling();
-    }
-    if let Some(width) = options.width {
-        table.set_width(width).set_content_arrangement(ContentArrangement::Dynamic);
-    }
-    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
-    table.set_header(header.iter().map(|name| {
-        let cell = Cell::new(name.to_uppercase());
-        if options.colour { cell.add_attribute(Attribute::Bold) } else { cell }
-    }));
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-    }
-    table
-}
-
-/// The table's lines without blanks at their ends.
-fn finished(table: &Table) -> String {
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-fn text(value: &str, options: TableOptions) -> Cell {
+/// Safe to show, and on a terminal not without end.
+fn text(value: &str, options: TableOptions) -> String {
     let shown = visible(value);
-    Cell::new(if options.width.is_some() { clip(&shown, VALUE) } else { shown })
-}
-
-fn mode(mode: LockMode, options: TableOptions) -> Cell {
-    let cell = Cell::new(mode.as_str());
-    if options.colour { cell.fg(Palette::mode_cell(mode)) } else { cell }
+    if options.width.is_some() { clip(&shown, VALUE).into_owned() } else { shown.into_owned() }
 }
 
 #[cfg(test)]
@@ -256,6 +225,60 @@ mod tests {
         assert!(first.lines().all(|line| line.chars().count() <= 40), "{first}");
         assert!(first.starts_with("apps/web\n  mode     dual\n  bucket   tf-dev\n"), "{first}");
         assert!(!first.contains(" -\n"), "{first}");
+    }
+
+    /// Whatever the width: no line is wider, no word of a value is broken, and all values are there.
+    #[test]
+    fn no_word_is_broken_at_any_width() {
+        let path = "teams/payments-platform/environments/production";
+        let key = "payments-platform/production/terraform.tfstate";
+        let arn = "arn:aws:dynamodb:eu-west-1:111122223333:table/acme-terraform-locks";
+        let mut root =
+            sample::root(path, vec![sample::backend("m.tf", "acme-terraform-state", key, arn, true)]);
+        root.owners = vec!["@acme/payments-platform".to_owned()];
+        let inventory = Inventory { roots: vec![root], ..Inventory::default() };
+        let report = ScanReport::new(&inventory, &[]);
+        let words: Vec<&str> =
+            [path, key, arn].iter().flat_map(|value| value.split_inclusive(['/', ':'])).collect();
+        for width in 50..=200 {
+            let out = render(&report, TableOptions { width: Some(width), ..TableOptions::default() });
+            let first = out.split_once("\n\n").unwrap().0;
+            for line in first.lines() {
+                assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+            }
+            for word in &words {
+                assert!(first.contains(word), "{word} is broken at {width}:\n{first}");
+            }
+            for by in [By::Mode, By::Owner, By::Table] {
+                let out = render(&report, TableOptions { width: Some(width), by, ..TableOptions::default() });
+                let first = out.split_once("\n\n").unwrap().0;
+                let name = match by {
+                    By::Mode => "dual",
+                    By::Owner => "payments-platform",
+                    _ => "acme-terraform-locks",
+                };
+                assert!(first.contains(name), "{width}: {first}");
+                assert!(first.lines().all(|line| line.chars().count() <= usize::from(width)), "{first}");
+            }
+        }
+    }
+
+    #[test]
+    fn groups_without_room_for_columns_stand_below_each_other() {
+        let out = shown(TableOptions { width: Some(50), by: By::Owner, ..TableOptions::default() });
+        let first = out.split_once("\n\n").unwrap().0;
+        assert_eq!(
+            first,
+            "@acme/platform\n  root modules 1\n  lock modes   1 lockfile\n@acme/web\n  root modules 2\n  \
+             lock modes   1 dynamodb, 1 dual, 1 lockfile\n(none)\n  root modules 2\n  lock modes   1 none, 1 unknown"
+        );
+    }
+
+    #[test]
+    fn prose_goes_on_below_its_beginning() {
+        let out = shown(TableOptions { width: Some(60), ..TableOptions::default() });
+        let findings = out.split_once("Findings\n").unwrap().1;
+        assert!(findings.lines().all(|line| line.chars().count() <= 60), "{findings}");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What `unlock` says to people: both lock records side by side, why nothing is removed, and what is true afterwards.
 
-use comfy_table::{Table, TableStyle};
-
 use super::audit::wording::operation;
+use super::columns::{beside, folded};
 use super::palette::Palette;
 use super::words::visible;
 use crate::moment::{Moment, in_words};
@@ -14,24 +13,24 @@ use crate::unlock::seen::{Held, Seen, Side, Store};
 /// What one row says of a lock.
 type Cell = fn(&Seen, &Held) -> Option<String>;
 
-/// Both stores' records, side by side.
-pub fn records(seen: &Seen, colour: bool) -> String {
+/// Both stores' records, side by side, and below them what is wrong with one or why it could not be read: such words
+/// are longer than a column is wide.
+pub fn records(seen: &Seen, width: Option<u16>, colour: bool) -> String {
     let palette = Palette { colour };
-    let mut table = Table::new();
-    table.force_no_tty();
-    table.load_style(TableStyle::new());
-    row(&mut table, "", [Store::S3, Store::DynamoDb].map(|store| store.to_string()));
-    let sides = [seen.side(Store::S3), seen.side(Store::DynamoDb)];
-    let states = sides.map(|side| match side {
-        Side::NotAsked => "not asked".to_owned(),
-        Side::Free => "no lock".to_owned(),
-        Side::Held(held) => {
-            held.fault(&seen.state).map_or_else(|| "locked".to_owned(), |fault| format!("locked: {fault}"))
-        }
-        Side::Unread(why) => format!("could not be read: {why}"),
+    let stores = [Store::S3, Store::DynamoDb];
+    let sides = stores.map(|store| seen.side(store));
+    let shown = |cell: String| visible(&cell).into_owned();
+    let states = sides.map(|side| {
+        let word = match side {
+            Side::NotAsked => "not asked",
+            Side::Free => "no lock",
+            Side::Held(_) => "locked",
+            Side::Unread(_) => "not read",
+        };
+        word.to_owned()
     });
-    row(&mut table, "now", states);
-    let rows: [(&str, Cell); 7] = [
+    let mut rows = vec![("now", states)];
+    let named: [(&str, Cell); 7] = [
         ("ID", |_, held| Some(held.body.lock()?.id.clone())),
         ("who", |_, held| Some(held.body.lock()?.who.clone())),
         ("operation", |_, held| Some(operation(&held.body.lock()?.operation))),
@@ -40,22 +39,33 @@ pub fn records(seen: &Seen, colour: bool) -> String {
         ("path", |_, held| Some(held.body.lock()?.path.clone())),
         ("condition", |_, held| Some(held.proof.to_string())),
     ];
-    for (name, value) in rows {
+    for (name, value) in named {
         let cells = sides.map(|side| match side {
-            Side::Held(held) => value(seen, held).unwrap_or_default(),
+            Side::Held(held) => value(seen, held).map(shown).unwrap_or_default(),
             _ => String::new(),
         });
         if cells.iter().any(|cell| !cell.is_empty()) {
-            row(&mut table, name, cells);
+            rows.push((name, cells));
         }
     }
-    let body: Vec<String> = table.lines().map(|line| format!("  {}", line.trim_end())).collect();
-    format!("{}\n{}\n", palette.bold(&visible(&seen.state.to_string())), body.join("\n"))
-}
-
-fn row(table: &mut Table, name: &str, cells: [String; 2]) {
-    let [s3, dynamodb] = cells.map(|cell| visible(&cell).into_owned());
-    table.add_row([name.to_owned(), s3, dynamodb]);
+    let mut words = String::new();
+    for (store, side) in stores.into_iter().zip(sides) {
+        let said = match side {
+            Side::Held(held) => held.fault(&seen.state).map(|fault| format!("the lock in {store}: {fault}")),
+            Side::Unread(why) => Some(format!("{store} could not be read: {why}")),
+            Side::NotAsked | Side::Free => None,
+        };
+        if let Some(said) = said {
+            words.push_str(&format!("  {}\n", visible(&said)));
+        }
+    }
+    let heads = stores.map(|store| store.to_string());
+    format!(
+        "{}\n{}{}",
+        palette.bold(&visible(&seen.state.to_string())),
+        beside([&heads[0], &heads[1]], &rows, 2, width, palette),
+        folded(&words, width)
+    )
 }
 
 fn age(now: Moment, taken: Moment) -> String {
@@ -63,15 +73,16 @@ fn age(now: Moment, taken: Moment) -> String {
 }
 
 /// Why nothing is done.
-pub fn refusal(refusal: &Refusal, colour: bool) -> String {
+pub fn refusal(refusal: &Refusal, width: Option<u16>, colour: bool) -> String {
     let palette = Palette { colour };
-    format!(
+    let said = format!(
         "{} {}\n  {}\n  help: {}\n",
         palette.removed("refused"),
         palette.bold(refusal.gate),
         visible(&refusal.reason),
         visible(&refusal.help)
-    )
+    );
+    folded(&said, width)
 }
 
 /// No lock is held, on a state that is there, is not, or could not be looked up (why).
@@ -169,21 +180,41 @@ mod tests {
     #[test]
     fn both_records_stand_side_by_side_and_no_escape_gets_through() {
         assert_eq!(
-            records(&seen(), false),
+            records(&seen(), None, false),
             "s3://b/k\n  \
-             \x20           S3                                         DynamoDB\n  \
-             \x20now        locked                                     no lock\n  \
-             \x20ID         fd7c\n  \
-             \x20who        ci\\u{1b}[2J@runner\n  \
-             \x20operation  apply\n  \
-             \x20version    1.11.4\n  \
-             \x20created    2026-11-29T23:11:24.136Z (3 h 15 min ago)\n  \
-             \x20path       b/k\n  \
-             \x20condition  If-Match: \"e\"\n"
+             \x20          S3                                         DynamoDB\n  \
+             now        locked                                     no lock\n  \
+             ID         fd7c\n  \
+             who        ci\\u{1b}[2J@runner\n  \
+             operation  apply\n  \
+             version    1.11.4\n  \
+             created    2026-11-29T23:11:24.136Z (3 h 15 min ago)\n  \
+             path       b/k\n  \
+             condition  If-Match: \"e\"\n"
         );
         assert_eq!(
             after(&seen()),
             "now: S3 holds a lock fd7c of ci\\u{1b}[2J@runner, DynamoDB holds no lock\n"
         );
+    }
+
+    #[test]
+    fn why_a_store_was_not_read_is_no_cell_and_a_narrow_terminal_has_one_record_below_the_other() {
+        let why = "AccessDeniedException: arn:aws:sts::111122223333:assumed-role/ci/run is not authorized to perform: \
+                   dynamodb:GetItem; the role lacks dynamodb:GetItem";
+        let seen = Seen { dynamodb: Side::Unread(why.to_owned()), ..seen() };
+        let out = records(&seen, Some(80), false);
+        assert!(out.contains("now        locked                                     not read\n"), "{out}");
+        assert!(
+            out.contains("\n  DynamoDB could not be read: AccessDeniedException:\n      arn:aws:sts"),
+            "{out}"
+        );
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+        let narrow = records(&seen, Some(50), false);
+        assert!(narrow.contains("  S3\n    now        locked\n    ID         fd7c\n"), "{narrow}");
+        assert!(narrow.contains("  DynamoDB\n    now        not read\n"), "{narrow}");
+        let broken = Held { body: LockBody::Empty, proof: Proof::Nothing, stored_at: None };
+        let seen = Seen { s3: Side::Held(Box::new(broken)), ..seen };
+        assert!(records(&seen, None, false).contains("\n  the lock in S3: it is empty\n"));
     }
 }

@@ -25,6 +25,47 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A part of a message: plain, or a name that stands in backticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// Words.
+    Words(&'a str),
+    /// A name, its backticks taken off.
+    Name(&'a str),
+}
+
+/// A message in parts. Our own messages write names in single backticks, and a name may have backticks in it: one opens
+/// a name only where a word begins, and closes it only where one ends. Where a backtick is left that does neither, the
+/// message is plain as a whole: better a backtick too many than one of a name's own that is gone.
+pub fn parts(message: &str) -> Vec<Part<'_>> {
+    let begins = |before: Option<char>| before.is_none_or(|c| c.is_whitespace() || "([{<\"'→".contains(c));
+    let ends = |after: Option<char>| after.is_none_or(|c| c.is_whitespace() || ")]}>\"'.,;:!?…".contains(c));
+    let mut parts = Vec::new();
+    let mut rest = message;
+    while let Some((words, tail)) = rest.split_once('`') {
+        let close = tail.match_indices('`').map(|(at, _)| at).find(|at| {
+            let (name, after) = tail.split_at(*at);
+            let is_word = |c: char| !c.is_whitespace();
+            name.starts_with(is_word) && name.ends_with(is_word) && ends(after.chars().nth(1))
+        });
+        let Some(close) = close.filter(|_| begins(words.chars().next_back())) else {
+            return vec![Part::Words(message)];
+        };
+        let (name, after) = tail.split_at(close);
+        parts.extend([Part::Words(words), Part::Name(name)]);
+        rest = after.strip_prefix('`').unwrap_or(after);
+    }
+    parts.push(Part::Words(rest));
+    parts.retain(|part| !matches!(part, Part::Words("")));
+    parts
+}
+
+/// [`parts`] of a message about `names`: where one of them has a backtick, which of the message's are its own can't be
+/// told, and all of it is plain.
+pub fn parts_about<'a>(message: &'a str, names: &[&str]) -> Vec<Part<'a>> {
+    if names.iter().any(|name| name.contains('`')) { vec![Part::Words(message)] } else { parts(message) }
+}
+
 /// Text inside an element or a quoted attribute of XML and HTML: [`visible`], and what could begin markup as references.
 /// XML 1.0 can't hold the two non-characters at all, and a browser would show something else in their place.
 pub fn markup(text: &str) -> String {
@@ -90,7 +131,12 @@ pub fn clip(text: &str, max: usize) -> Cow<'_, str> {
 
 /// `1 root module`, `2 root modules`.
 pub fn count(n: usize, one: &str, many: &str) -> String {
-    format!("{n} {}", if n == 1 { one } else { many })
+    format!("{n} {}", plural(n, one, many))
+}
+
+/// The word that fits the number.
+pub fn plural<'a>(n: usize, one: &'a str, many: &'a str) -> &'a str {
+    if n == 1 { one } else { many }
 }
 
 /// A value in one word: itself, `-` for absent, `?` for unknown.
@@ -144,6 +190,39 @@ mod tests {
         assert_eq!(visible("a\u{202e}b\u{200b}c\u{feff}"), "a\\u{202e}b\\u{200b}c\\u{feff}");
         assert!(matches!(visible("grün 状態"), Cow::Borrowed("grün 状態")));
         assert_eq!(visible_lines("a\u{1b}\nb\tc"), "a\\u{1b}\nb\\tc");
+    }
+
+    #[test]
+    fn names_with_backticks_stay_whole() {
+        use Part::{Name, Words};
+        assert_eq!(
+            parts("set `a = b` (or `c`), now"),
+            [Words("set "), Name("a = b"), Words(" (or "), Name("c"), Words("), now")]
+        );
+        for name in ["a`b", "a``b", "`a", "a`", "`a`", "`", "``", "a`b`c", "a` `", "envs/`x`/y", "a b"] {
+            let message = format!("`{name}` takes no lock");
+            let got = parts(&message);
+            let whole: String = got
+                .iter()
+                .map(|part| match part {
+                    Words(text) => (*text).to_owned(),
+                    Name(name) => format!("`{name}`"),
+                })
+                .collect();
+            assert_eq!(whole, message, "{name}: nothing is lost");
+            assert!(
+                got == [Name(name), Words(" takes no lock")] || got == [Words(message.as_str())],
+                "{name}: {got:?}"
+            );
+        }
+        for odd in ["odd ` one", "a`b`", "`a`b", "``"] {
+            assert_eq!(parts(odd), [Words(odd)]);
+        }
+        assert_eq!(parts(""), []);
+        // Two names, or one with a backtick on each side of a blank: only its subject can tell.
+        let message = "`a` and `b` takes no lock";
+        assert_eq!(parts_about(message, &["a` and `b"]), [Words(message)]);
+        assert_eq!(parts_about(message, &["a"]), parts(message));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::wording::side_by_side;
 use super::{AuditReport, summary};
 use crate::audit::outcome::AuditFinding;
 use crate::policy::access::Access;
-use crate::report::markdown::{code, plain, whole};
+use crate::report::markdown::{code, literal, plain, plain_about, whole};
 use crate::report::totals::SEVERITIES;
 
 /// GitHub takes 65,536 characters. The rest is room for the lines that say what was left out.
@@ -56,7 +56,7 @@ fn unread(report: &AuditReport<'_>) -> Vec<String> {
             "- {}: {}: {}{}\n",
             code(&unread.resource),
             code(&unread.operation),
-            plain(&unread.reason),
+            plain_about(&unread.reason, &[&unread.resource]),
             action.unwrap_or_default()
         )
     };
@@ -77,7 +77,7 @@ fn findings(report: &AuditReport<'_>) -> Vec<String> {
                 severity.as_str(),
                 code(&finding.rule),
                 code(&finding.subject),
-                plain(&finding.message)
+                plain_about(&finding.message, &[&finding.subject])
             );
             out.push_str(&advice(finding, "  "));
             out.push_str(&lines(finding.commands.iter().map(|command| whole(command))));
@@ -102,7 +102,8 @@ fn subject(subject: &Subject<'_>) -> String {
     }
     for finding in &subject.findings {
         let rule = code(&finding.rule);
-        out.push_str(&format!("  - {} {rule}: {}\n", finding.severity.as_str(), plain(&finding.message)));
+        let message = plain_about(&finding.message, &[&finding.subject]);
+        out.push_str(&format!("  - {} {rule}: {message}\n", finding.severity.as_str()));
         out.push_str(&advice(finding, "    "));
     }
     out.push_str(&lines(subject.commands().into_iter().map(whole)));
@@ -112,7 +113,9 @@ fn subject(subject: &Subject<'_>) -> String {
 
 fn advice(finding: &AuditFinding, indent: &str) -> String {
     let told = [("What happens", &finding.consequence), ("What to do", &finding.help)];
-    let told = told.into_iter().filter_map(|(name, text)| Some(format!("{name}: {}", plain(text.as_ref()?))));
+    let told = told.into_iter().filter_map(|(name, text)| {
+        Some(format!("{name}: {}", plain_about(text.as_ref()?, &[&finding.subject])))
+    });
     told.map(|line| format!("{indent}- {line}\n")).collect()
 }
 
@@ -139,15 +142,13 @@ fn outside(report: &AuditReport<'_>) -> Vec<String> {
         .collect()
 }
 
-/// One block for each bucket. The lines of the table, as a list that is as deep as they are.
+/// One block for each bucket: the same list as the table's, as deep as that one.
 fn access(report: &AuditReport<'_>) -> Vec<String> {
     let block = |access: &Access| {
         let (heading, lines) = super::access::lines(access);
         let mut out = format!("- {}\n", code(&heading));
         for line in lines {
-            let text = line.trim_start();
-            let indent = line.len() - text.len();
-            out.push_str(&format!("{:indent$}- {}\n", "", plain(text)));
+            out.push_str(&format!("{:1$}- {2}\n", "", line.depth * 2, literal(&line.text)));
         }
         out
     };
@@ -238,10 +239,7 @@ mod tests {
 - `s3://acme-tfstate (account 111122223333)`
   - a.tflock, \\[b\\](x).tflock
     - can delete: role/tf\\_apply (runner)
-    - can delete versions: nobody
-    - can overwrite: nobody
-    - can create: nobody
-    - can't release what it creates: nobody
+    - can delete versions, can overwrite, can create, can't release what it creates: nobody
   - can change what protects them: nobody
 ";
         assert!(out.ends_with(expected), "{out}");

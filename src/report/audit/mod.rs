@@ -1,7 +1,7 @@
 //! Formats of an audit: one file for each. Sees the audit's result and nothing else; wording that several formats
 //! share stands in `wording` and `summary`. A new format is one file and one line here.
 
-mod access;
+pub(in crate::report) mod access;
 pub mod csv;
 pub mod github;
 pub mod json;

@@ -119,13 +119,14 @@ pub fn stats(report: &AuditReport<'_>) -> Vec<String> {
         first.push_str(&format!(" ({})", parts.join(", ")));
     }
     first.push_str(&format!(", {} of them repeated.", stats.retries));
+    let number = |n: u64, one, many| format!("{n} {}", if n == 1 { one } else { many });
     vec![
         first,
         format!(
-            "Listed: {} objects and versions, {} table items, {} pages, in {}.",
-            stats.objects,
-            stats.items,
-            stats.pages,
+            "Listed: {}, {}, {}, in {}.",
+            number(stats.objects, "object or version", "objects and versions"),
+            number(stats.items, "table item", "table items"),
+            number(stats.pages, "page", "pages"),
             if stats.millis < 1000 { format!("{} ms", stats.millis) } else { span(stats.millis / 1000) }
         ),
     ]

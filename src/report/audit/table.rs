@@ -10,15 +10,15 @@ use super::table_sections;
 use super::wording::side_by_side;
 use crate::audit::outcome::{AuditFinding, Locks};
 use crate::finding::Severity;
+use crate::report::columns::{beside, folded};
 use crate::report::palette::Palette;
 use crate::report::totals::SEVERITIES;
-use crate::report::words::{clip, visible};
+use crate::report::words::visible;
 
 /// Subjects that are named under one heading; the rest is counted. The JSON form names all.
 pub(super) const NAMED: usize = 20;
 
-/// Columns of a lock record's names, and of the blanks before them.
-const NAME: usize = 12;
+/// Blanks before a lock record.
 const INDENT: usize = 4;
 
 /// How the report is laid out.
@@ -35,8 +35,7 @@ pub struct AuditTableOptions {
 /// The report for people.
 pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
     let palette = Palette { colour: options.colour };
-    let mut parts = vec![findings(report, palette, options)];
-    parts.push(table_sections::unread(report, palette));
+    let mut parts = vec![table_sections::unread(report, palette)];
     parts.push(table_sections::probes(report, palette, options.quiet));
     if !options.quiet {
         parts.push(table_sections::held(report, palette));
@@ -46,7 +45,12 @@ pub fn render(report: &AuditReport<'_>, options: AuditTableOptions) -> String {
         parts.push(table_sections::accepted(report, palette));
     }
     parts.push(table_sections::summary(report, palette));
-    parts.retain(|part| !part.is_empty());
+    // Records are laid out for the width already.
+    let found = findings(report, palette, options);
+    let parts: Vec<String> = std::iter::once(found)
+        .chain(parts.iter().map(|part| folded(part, options.width)))
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.join("\n")
 }
 
@@ -59,7 +63,7 @@ fn findings(report: &AuditReport<'_>, palette: Palette, options: AuditTableOptio
         let alone = subjects.iter().filter(|subject| subject.severity == severity);
         parts.extend(alone.map(|subject| paragraph(subject, palette, options)));
         let by_rule = groups.iter().filter(|group| group.severity == severity);
-        parts.extend(by_rule.map(|group| together(group, palette)));
+        parts.extend(by_rule.map(|group| folded(&together(group, palette), options.width)));
     }
     parts.join("\n")
 }
@@ -75,6 +79,7 @@ fn paragraph(subject: &Subject<'_>, palette: Palette, options: AuditTableOptions
         out.push_str(&records(locks, palette, options.width));
     }
     let mut said = BTreeSet::new();
+    let head = std::mem::take(&mut out);
     for finding in &subject.findings {
         out.push_str(&format!(
             "  {}: {}\n",
@@ -94,29 +99,27 @@ fn paragraph(subject: &Subject<'_>, palette: Palette, options: AuditTableOptions
     for place in subject.places() {
         out.push_str(&format!("  {} {}\n", palette.dim("configured in"), visible(&place)));
     }
-    out
+    head + &folded(&out, options.width)
 }
 
-/// Both lock records. On a terminal long values lose their middle, so that the columns stay columns.
+/// Both lock records, and below them in words what does not fit into a column: why a store was not read, or what is
+/// wrong with a lock.
 fn records(locks: &Locks, palette: Palette, width: Option<u16>) -> String {
-    let rows = side_by_side(locks);
-    let room = width.map(|width| usize::from(width).saturating_sub(INDENT + NAME + 2).max(24) / 2);
-    let fit = |text: &str| {
-        let shown = visible(text).into_owned();
-        room.map_or(shown.clone(), |room| clip(&shown, room).into_owned())
-    };
-    let rows: Vec<(&str, String, String)> =
-        rows.iter().map(|(name, s3, dynamodb)| (*name, fit(s3), fit(dynamodb))).collect();
-    let longest = rows.iter().map(|(_, s3, _)| s3.chars().count()).max().unwrap_or_default().max(2);
-    let indent = " ".repeat(INDENT);
-    let head = format!("{indent}{:NAME$}{:longest$}  DynamoDB", "", "S3");
-    let mut out = format!("{}\n", palette.dim(&head));
-    for (name, s3, dynamodb) in rows {
-        let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
-        let line = format!("{indent}{name:NAME$}{:longest$}  {}", or_dash(s3), or_dash(dynamodb));
-        out.push_str(line.trim_end());
-        out.push('\n');
+    let stores = ["S3", "DynamoDB"];
+    let (told, rows): (Vec<_>, Vec<_>) =
+        side_by_side(locks).into_iter().partition(|(name, ..)| ["why", "unreadable"].contains(name));
+    let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { visible(&text).into_owned() };
+    let rows: Vec<(&str, [String; 2])> =
+        rows.into_iter().map(|(name, s3, dynamodb)| (name, [s3, dynamodb].map(or_dash))).collect();
+    let mut out = beside(stores, &rows, INDENT, width, palette);
+    let mut words = String::new();
+    for (name, s3, dynamodb) in told {
+        let what = if name == "why" { "was not read" } else { "has a lock that can't be read" };
+        for (store, why) in stores.into_iter().zip([s3, dynamodb]).filter(|(_, why)| !why.is_empty()) {
+            words.push_str(&format!("{:INDENT$}{store} {what}: {}\n", "", visible(&why)));
+        }
     }
+    out.push_str(&folded(&words, width));
     out
 }
 
@@ -215,15 +218,17 @@ mod tests {
     }
 
     #[test]
-    fn columns_fit_a_narrow_terminal() {
-        let out = shown(&sample::audit(), AuditTableOptions { width: Some(60), ..Default::default() });
-        let names = ["lock ", "id ", "who ", "operation ", "version ", "created ", "age ", "table "];
-        let is_record = |line: &&str| names.iter().any(|name| line.starts_with(&format!("    {name}")));
-        assert_eq!(out.lines().filter(is_record).count(), 24);
-        for line in out.lines().filter(is_record) {
-            assert!(line.chars().count() <= 60, "{line}");
+    fn records_fit_any_terminal_and_nothing_in_them_is_cut() {
+        let whole = shown(&sample::audit(), AuditTableOptions::default());
+        let id = "fd7c2461-cb87-2db7-062f-a80e23e8cd7e";
+        assert!(whole.contains(&format!("    id         {id}  ")), "{whole}");
+        for width in [60, 80, 100, 120, 200] {
+            let out = shown(&sample::audit(), AuditTableOptions { width: Some(width), ..Default::default() });
+            for line in out.lines().filter(|line| !line.trim_start().starts_with("$ ")) {
+                assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+            }
+            assert!(!out.contains('…') && out.contains(&format!("{id}\n")), "{width}: {out}");
         }
-        assert!(out.contains("force-unlock fd7c2461-cb87-2db7-062f-a80e23e8cd7e\n"), "commands stay whole");
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub(super) fn access(report: &AuditReport<'_>, palette: Palette) -> String {
         }
         let (heading, lines) = super::access::lines(access);
         out.push_str(&format!("  {heading}\n"));
-        out.extend(lines.iter().map(|line| format!("  {line}\n")));
+        out.extend(lines.iter().map(|line| format!("  {:1$}{2}\n", "", line.depth * 2, line.text)));
     }
     out
 }

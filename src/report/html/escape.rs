@@ -3,19 +3,20 @@
 
 use crate::moment::Moment;
 pub(super) use crate::report::words::markup as text;
+use crate::report::words::{Part, parts_about};
 
-/// [`text`] with spans in single backticks as code, as our own messages write names. An odd number of backticks leaves
-/// one without a partner: then none of them is a fence.
+/// [`text`] with names in backticks as code.
 pub(super) fn prose(raw: &str) -> String {
-    let pieces: Vec<&str> = raw.split('`').collect();
-    if pieces.len().is_multiple_of(2) {
-        return text(raw);
-    }
-    pieces
-        .iter()
-        .enumerate()
-        .map(|(n, piece)| if n % 2 == 1 && !piece.is_empty() { code(piece) } else { text(piece) })
-        .collect()
+    prose_about(raw, &[])
+}
+
+/// [`prose`] of a message about `names`, whose own backticks stay.
+pub(super) fn prose_about(raw: &str, names: &[&str]) -> String {
+    let html = |part| match part {
+        Part::Words(words) => text(words),
+        Part::Name(name) => code(name),
+    };
+    parts_about(raw, names).into_iter().map(html).collect()
 }
 
 /// A value as code.
@@ -69,7 +70,9 @@ mod tests {
     fn names_in_backticks_are_code_and_stay_text() {
         assert_eq!(prose("set `<b>` now"), "set <code>&lt;b&gt;</code> now");
         assert_eq!(prose("odd ` <b>"), "odd ` &lt;b&gt;");
-        assert_eq!(prose("a``b"), "ab");
+        assert_eq!(prose("a``b"), "a``b");
+        assert_eq!(prose("`a`b` is"), "<code>a`b</code> is");
+        assert_eq!(prose_about("`a` `b` is", &["a` `b"]), "`a` `b` is");
     }
 
     #[test]

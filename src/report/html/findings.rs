@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::escape::{code, prose, text};
+use super::escape::{code, prose, prose_about, text};
 use super::owners::Owners;
 use super::pages::link;
 use super::table::{Choice, Row, filter, table, words};
@@ -106,7 +106,8 @@ pub(super) fn badge(severity: Severity) -> String {
 }
 
 fn row(finding: &Open<'_>, pages: &BTreeSet<&str>) -> Row {
-    let mut what = format!("<p>{}</p>", prose(finding.message));
+    let about = [finding.subject, finding.place.as_deref().unwrap_or_default()];
+    let mut what = format!("<p>{}</p>", prose_about(finding.message, &about));
     let place = finding.place.as_deref();
     let at = match place {
         // The place names the root module or file already.
@@ -117,7 +118,7 @@ fn row(finding: &Open<'_>, pages: &BTreeSet<&str>) -> Row {
     what.push_str(&format!("<p class=\"at\">{at}</p>"));
     for (name, told) in [("What happens", finding.consequence), ("What to do", finding.help)] {
         if let Some(told) = told {
-            what.push_str(&format!("<p><b>{name}:</b> {}</p>", prose(told)));
+            what.push_str(&format!("<p><b>{name}:</b> {}</p>", prose_about(told, &about)));
         }
     }
     if let Some(locks) = finding.locks {

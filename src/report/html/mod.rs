@@ -23,12 +23,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::audit::{AuditReport, summary as audit_summary};
 use super::summary as scan_summary;
-use super::words::count;
+use super::words::{count, plural};
 use super::{RuleText, ScanReport};
 use crate::finding::Severity;
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
-use escape::{code, prose, text, time};
+use escape::{code, prose_about, text, time};
 use findings::Open;
 use owners::Owners;
 
@@ -238,7 +238,7 @@ fn not_read(unread: &[Unread<'_>], known: &BTreeSet<&str>) -> String {
             "<li>{} <span>{}</span>{hides}<p>{kind}{}</p>{action}</li>\n",
             code(&one.what),
             text(one.operation),
-            prose(one.why)
+            prose_about(one.why, &[&one.what])
         ));
     }
     out.push_str("</ul>\n");
@@ -299,7 +299,8 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         let (on, all) = svg::on_lockfile(modes);
         let alone = svg::count_of(modes, LockMode::Lockfile);
         let backends = count(scan.summary.backends, "effective backend", "effective backends");
-        cards.push((scan.summary.roots.to_string(), "root modules", backends));
+        let name = plural(scan.summary.roots, "root module", "root modules");
+        cards.push((scan.summary.roots.to_string(), name, backends));
         cards.push((svg::percent((on, all)), "on the lockfile", format!("{on} of {all} that lock")));
         cards.push((svg::percent((alone, all)), "migrated", format!("{alone} take the lockfile alone")));
         let none = svg::count_of(modes, LockMode::None);
@@ -310,22 +311,25 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         let held = states.iter().filter(|state| state.locks.is_held()).count();
         let outside: usize = states.iter().map(|state| state.coverage.outside.len()).sum();
         let proven = states.iter().filter(|state| state.coverage.verdict == "proven").count();
-        cards.push((states.len().to_string(), "states", format!("{proven} proven to lock in S3")));
+        let name = plural(states.len(), "state", "states");
+        cards.push((states.len().to_string(), name, format!("{proven} proven to lock in S3")));
         cards.push((held.to_string(), "locked now", String::new()));
-        cards.push((outside.to_string(), "unlocked writes", "outside of any S3 lock".to_owned()));
+        let name = plural(outside, "unlocked write", "unlocked writes");
+        cards.push((outside.to_string(), name, "outside of any S3 lock".to_owned()));
     }
     let kinds: Vec<String> = findings::by_severity(open)
         .into_iter()
         .map(|(severity, n)| format!("{n} {}", severity.as_str()))
         .collect();
-    cards.push((open.len().to_string(), "open findings", kinds.join(", ")));
+    let name = plural(open.len(), "open finding", "open findings");
+    cards.push((open.len().to_string(), name, kinds.join(", ")));
     cards.push((unread.to_string(), "not read", String::new()));
     let alarming = open.iter().any(|finding| finding.severity >= Severity::High);
     let cards: String = cards
         .iter()
         .map(|(number, name, more)| {
-            let alarm = (*name == "open findings" && alarming)
-                || (matches!(*name, "not read" | "unlocked writes") && number != "0");
+            let alarm = (name.starts_with("open finding") && alarming)
+                || ((*name == "not read" || name.starts_with("unlocked write")) && number != "0");
             let class = if alarm { " class=\"alarm\"" } else { "" };
             format!("<div{class}><dt>{name}</dt><dd><b>{number}</b> <span>{more}</span></dd></div>")
         })
