@@ -200,7 +200,7 @@ fn violations_are_seen_in_every_spelling_and_only_in_code() {
         ("report/x.rs", "use crate::cli::run;", &["`report` must not know `cli`"]),
         (
             "repo/syntax/x.rs",
-            "use crate::{finding::{self, cli}, report::words};",
+            "use crate::{shell::{self, cli}, report::words};",
             &["`repo` must not know `report`"],
         ),
         ("repo/x.rs", "fn f() { crate :: policy :: evaluate() }", &["`repo` must not know `policy`"]),
