@@ -14,6 +14,8 @@ pub mod merge;
 pub mod needles;
 pub mod owners;
 pub mod partial;
+#[cfg(test)]
+pub(crate) mod patience;
 mod pattern;
 pub mod problem;
 pub mod read;
