@@ -44,6 +44,7 @@ impl Place {
     }
 
     /// This machine: whoever listens here was started here.
+    #[cfg(feature = "aws")]
     pub(super) fn is_here(&self) -> bool {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
         self.host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
