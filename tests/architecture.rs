@@ -13,14 +13,15 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "shell",
-            "unlock",
+            "audit", "config", "finding", "interrupts", "migrate", "moment", "policy", "repo", "report", "rules",
+            "shell", "unlock",
         ],
     ),
     ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell", "workspace"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo", "severity"]),
-    ("migrate", &["finding", "moment", "repo", "shell", "workspace"]),
+    ("interrupts", &[]),
+    ("migrate", &["finding", "interrupts", "moment", "repo", "shell", "workspace"]),
     ("moment", &[]),
     ("policy", &["severity", "workspace"]),
     ("repo", &["finding", "shell"]),
@@ -28,7 +29,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("rules", &["config", "finding", "policy", "repo"]),
     ("severity", &[]),
     ("shell", &[]),
-    ("unlock", &["audit", "moment"]),
+    ("unlock", &["audit", "interrupts", "moment"]),
     ("workspace", &[]),
 ];
 

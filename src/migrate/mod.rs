@@ -1,9 +1,9 @@
-//! Edits as data: planned, proven, and only then written. May know `repo`, `finding`, `moment`, `shell` and `workspace`.
+//! Edits as data: planned, proven, and only then written. May know `repo`, `finding`, `interrupts`, `moment`, `shell` and `workspace`.
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
 //! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is touched by
 //! [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`], other
-//! programs by [`forge`].
+//! programs by [`forge`]; [`program`] starts them all.
 
 mod addition;
 pub mod align;
@@ -29,10 +29,12 @@ mod past_tree;
 pub mod phase;
 pub mod plan;
 pub mod planner;
+pub mod program;
 mod proof;
 pub mod reinit;
 mod remove;
 mod required_version;
+mod scratch;
 pub mod source_edits;
 mod spell;
 pub mod states;
