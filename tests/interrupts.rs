@@ -145,7 +145,9 @@ fn while_files_are_prepared_nothing_is_written_and_nothing_stays() {
             (0, 0) => {
                 assert!(said.contains("Wrote 0 files."), "{said}");
                 assert!(said.contains("was not begun: the run was interrupted"), "{said}");
-                assert!(fs::read_to_string(dir.path().join("s.tfbackend")).unwrap().contains("dynamodb_table"));
+                assert!(
+                    fs::read_to_string(dir.path().join("s.tfbackend")).unwrap().contains("dynamodb_table")
+                );
             }
             other => assert_eq!(other, (ROOTS, 0), "{said}"),
         }
@@ -182,7 +184,11 @@ const COMMIT: [&str; 4] = ["migrate", "--phase", "dual", "--commit"];
 /// A hook that says that it runs, and then does so for ever.
 fn waiting_hook(dir: &Path) -> PathBuf {
     let begun = dir.join(".git/begun");
-    hook(dir, "pre-commit", &format!("#!/bin/sh\necho $$ > '{0}.new'\nmv '{0}.new' '{0}'\nexec sleep 1000\n", begun.display()));
+    hook(
+        dir,
+        "pre-commit",
+        &format!("#!/bin/sh\necho $$ > '{0}.new'\nmv '{0}.new' '{0}'\nexec sleep 1000\n", begun.display()),
+    );
     begun
 }
 
@@ -239,7 +245,8 @@ fn what_a_killed_commit_left_is_known_and_the_commands_clear_it_away() {
         assert!(said.contains("the branch `lockshift/dual` is being made in "), "{said}");
         let commands: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  ")).collect();
         assert_eq!(commands.len(), 3, "{said}");
-        let ran = Command::new("sh").args(["-ec", &commands.join("\n")]).current_dir(dir.path()).output().unwrap();
+        let ran =
+            Command::new("sh").args(["-ec", &commands.join("\n")]).current_dir(dir.path()).output().unwrap();
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         assert!(!left.exists());
         let (output, said) = end(start(dir.path(), temporary.path(), &COMMIT));

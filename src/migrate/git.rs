@@ -58,7 +58,9 @@ pub enum GitError {
         said: String,
     },
     /// It was asked, and said nothing.
-    #[error("`git {command}` did not answer within {seconds} s and was ended: look at what stands in `.git`, or give it more time by LOCKSHIFT_GIT_TIMEOUT")]
+    #[error(
+        "`git {command}` did not answer within {seconds} s and was ended: look at what stands in `.git`, or give it more time by LOCKSHIFT_GIT_TIMEOUT"
+    )]
     Late {
         /// The subcommand.
         command: String,
@@ -135,6 +137,9 @@ impl Repository {
 pub(super) fn git(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).arg("--no-pager");
+    // Files that could be pipes or have no end, and that no answer or commit of ours depends on: an order of files in
+    // diffs, and a list of ignored ones, which says nothing of those that are committed.
+    command.args(["-c", "diff.orderFile=/dev/null", "-c", "core.excludesFile=/dev/null"]);
     for variable in FOREIGN {
         command.env_remove(variable);
     }
@@ -155,8 +160,7 @@ fn without_programs(dir: &Path) -> Command {
     command
         .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
         .args(["-c", "log.showSignature=false"])
-        // Files that could be pipes or endless, and that no answer of ours depends on.
-        .args(["-c", "diff.orderFile=/dev/null", "-c", "core.excludesFile=/dev/null"])
+        // As above, of people's names.
         .args(["-c", "log.mailmap=false", "-c", "mailmap.file=/dev/null"])
         // No way of fetching is left, whatever a remote's address says (`ext::` runs a program).
         .env("GIT_ALLOW_PROTOCOL", "");
@@ -175,10 +179,9 @@ impl GitError {
     pub(super) fn silent(command: &str, why: NoAnswer) -> Self {
         match why {
             NoAnswer::Io(error) => GitError::NotStarted(error.to_string()),
-            NoAnswer::Late(limit) => GitError::Late {
-                command: command.to_owned(),
-                seconds: limit.as_secs_f32().to_string(),
-            },
+            NoAnswer::Late(limit) => {
+                GitError::Late { command: command.to_owned(), seconds: limit.as_secs_f32().to_string() }
+            }
             NoAnswer::Interrupted => GitError::Interrupted,
         }
     }
@@ -298,8 +301,7 @@ fn judged(commit: &str, time: i64, boundary: &BTreeSet<String>) -> History {
 fn standing_at_head(repository: &Repository) -> Result<BTreeSet<Vec<u8>>, GitError> {
     let mut command = repository.reading();
     command.args(["grep", "--no-textconv", "--full-name", "-l", "-z", "-a", "-E", "-e", SETTING, "HEAD"]);
-    let output =
-        output_of(&mut command, None, Whose::Ours).map_err(|why| GitError::silent("grep", why))?;
+    let output = output_of(&mut command, None, Whose::Ours).map_err(|why| GitError::silent("grep", why))?;
     // 1: nothing matches, or there is no commit yet.
     if !matches!(output.status.code(), Some(0 | 1)) {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();

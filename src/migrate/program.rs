@@ -4,6 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -13,6 +14,9 @@ use crate::interrupts::{self, Held};
 
 /// How long an answer may take where nobody said otherwise. Searching a long history takes its time.
 const USUAL_LIMIT: Duration = Duration::from_secs(120);
+
+/// The same when another program was too late before.
+const SECOND_LIMIT: Duration = Duration::from_secs(10);
 
 /// For what is cleared away when all else has ended: somebody waits for the prompt.
 const CLEANING_LIMIT: Duration = Duration::from_secs(30);
@@ -30,8 +34,17 @@ pub fn set_limit(limit: Duration) {
     let _ = LIMIT.set(limit);
 }
 
+/// A program did not answer in time. It will not be the last of this run, so the others have less.
+static WAS_LATE: AtomicBool = AtomicBool::new(false);
+
 fn usual_limit() -> Duration {
-    LIMIT.get().copied().unwrap_or(USUAL_LIMIT)
+    let limit = LIMIT.get().copied().unwrap_or(USUAL_LIMIT);
+    if WAS_LATE.load(Ordering::Relaxed) { limit.min(SECOND_LIMIT) } else { limit }
+}
+
+fn late(limit: Duration) -> NoAnswer {
+    WAS_LATE.store(true, Ordering::Relaxed);
+    NoAnswer::Late(limit)
 }
 
 /// On whose behalf a program runs.
@@ -96,12 +109,12 @@ fn run(
         Whose::Users => None,
         Whose::Cleaning => Some(CLEANING_LIMIT),
     };
-    let mut late = || match limit {
-        Some(limit) if began.elapsed() >= limit => Err(NoAnswer::Late(limit)),
+    let mut stops = || match limit {
+        Some(limit) if began.elapsed() >= limit => Err(late(limit)),
         _ if whose != Whose::Cleaning && interrupts::heard() => Err(NoAnswer::Interrupted),
         _ => Ok(()),
     };
-    let answer = program.answer(stdin, &mut late);
+    let answer = program.answer(stdin, &mut stops);
     if answer.is_err() {
         program.end();
     }
@@ -130,11 +143,11 @@ impl Program {
     }
 
     /// Waits for the end of its output and its own. Whoever still holds the pipes then, in a group elsewhere, is not
-    /// waited for longer than `late` allows.
+    /// waited for longer than `stops` allows.
     fn answer(
         &mut self,
         stdin: Option<&[u8]>,
-        late: &mut dyn FnMut() -> Result<(), NoAnswer>,
+        stops: &mut dyn FnMut() -> Result<(), NoAnswer>,
     ) -> Result<Output, NoAnswer> {
         if let (Some(bytes), Some(mut pipe)) = (stdin.map(<[u8]>::to_vec), self.child.stdin.take()) {
             // A program that stops reading says why by itself.
@@ -155,7 +168,7 @@ impl Program {
                     *(if is_stdout { &mut stdout } else { &mut stderr }) = bytes?;
                     waiting -= 1;
                 }
-                Err(RecvTimeoutError::Timeout) => late()?,
+                Err(RecvTimeoutError::Timeout) => stops()?,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -163,7 +176,7 @@ impl Program {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Output { status, stdout, stderr });
             }
-            late()?;
+            stops()?;
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -257,8 +270,10 @@ impl Answering {
             return Err(io::Error::other("it has no pipes").into());
         };
         let watched = Arc::clone(&watch);
-        thread::Builder::new().spawn(move || while lock(&watched).goes_on() {
-            thread::sleep(TICK);
+        thread::Builder::new().spawn(move || {
+            while lock(&watched).goes_on() {
+                thread::sleep(TICK);
+            }
         })?;
         Ok(Self { asks, answers: io::BufReader::new(answers), watch })
     }
@@ -280,7 +295,7 @@ impl Watch {
             return self.program.is_some();
         };
         self.why = match usual_limit() {
-            limit if asked.elapsed() >= limit => Some(NoAnswer::Late(limit)),
+            limit if asked.elapsed() >= limit => Some(late(limit)),
             _ if interrupts::heard() => Some(NoAnswer::Interrupted),
             _ => return true,
         };
