@@ -35,7 +35,8 @@ impl State {
     fn listening() -> io::Result<Self> {
         let state = Self { may_end: Arc::new(AtomicBool::new(true)), ..Self::default() };
         #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+        {
             // `nohup` means it: who was started to pass over a signal goes on doing so.
             if is_ignored(signal) {
                 continue;
@@ -145,8 +146,12 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_mask_of_ignored_signals_is_read_from_its_first_bit() {
-        let status = "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000004001\nSigCgt:\tffffffffffffffff\n";
-        assert_eq!([1, 2, 14, 15, 16].map(|signal| ignores(status, signal)), [true, false, false, true, false]);
+        let status =
+            "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000004001\nSigCgt:\tffffffffffffffff\n";
+        assert_eq!(
+            [1, 2, 14, 15, 16].map(|signal| ignores(status, signal)),
+            [true, false, false, true, false]
+        );
         assert!(!ignores("", 2));
     }
 }

@@ -188,10 +188,8 @@ fn requests(args: &Args, planned: &Planned) -> Result<String, Failure> {
     let branches = repository.as_ref().map_or(Ok(Vec::new()), Repository::unmerged_branches);
     let branches = branches.map_err(|error| error.to_string());
     let branches = branches.as_ref().map(Vec::as_slice).map_err(String::as_str);
-    let made: Vec<(&Group, PullRequest<'_>)> = groups
-        .iter()
-        .map(|group| (group, request(plan, group, &planned.before, &after, branches)))
-        .collect();
+    let made: Vec<(&Group, PullRequest<'_>)> =
+        groups.iter().map(|group| (group, request(plan, group, &planned.before, &after, branches))).collect();
     let mut out = String::new();
     if let Some(dir) = &args.pr_dir {
         save(dir, plan, &made)?;
@@ -238,10 +236,7 @@ fn files_of<'a>(plan: &'a Plan, group: &Group) -> Vec<&'a FileChange> {
 }
 
 fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(), Failure> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+    output::make_dir("--pr-dir", dir)?;
     let everything: Vec<&FileChange> = plan.files.iter().collect();
     let base = Base::of(&everything);
     output::to_stderr(&warn_of_secrets(&base.diff(&everything)));
@@ -252,8 +247,7 @@ fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(
             ("md", request.body().into_bytes()),
         ] {
             let path = dir.join(format!("{}.{end}", group.slug));
-            output::no_link("--pr-dir", &path)?;
-            fs::write(&path, bytes).map_err(|error| failed(&path, error))?;
+            output::write_file(&bytes, "--pr-dir", &path)?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! `lockshift policy`: the policies that the states here need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
@@ -15,6 +15,7 @@ use crate::cli::output::{self, OutArgs};
 use crate::cli::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, scanned};
 use crate::policy::is_account;
 use crate::policy::recommend::{Advice, Refusal, Roles, Wanted, recommend};
+use crate::repo::bounded;
 use crate::repo::facts::GrantKind;
 use crate::repo::inventory::Inventory;
 use crate::report::words::{visible, visible_lines};
@@ -273,7 +274,7 @@ fn existing(args: &Args, chosen: &BTreeMap<String, BucketStates>) -> Result<Opti
         ))
         .help("name the bucket: `--bucket BUCKET`"));
     }
-    let bytes = std::fs::read(file)
+    let bytes = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     let text = Failure::utf8(file.display(), bytes)?;
     if text.trim().is_empty() {
@@ -357,13 +358,9 @@ fn write(args: &Args, report: &Report) -> Result<(), Failure> {
     }
     // All of it is made before any of it is written.
     let files = files(report, args.format)?;
-    let failed = |path: &Path, error: &std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
+    output::make_dir("--out-dir", dir)?;
     for (name, text) in files {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        output::write_file(text.as_bytes(), "--out-dir", &dir.join(name))?;
     }
     Ok(())
 }
