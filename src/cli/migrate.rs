@@ -3,7 +3,7 @@
 mod deliver;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
@@ -246,7 +246,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
     let config = args.config.load()?;
     args.tree.start_threads()?;
     let scanning = args.tree.options(&config);
-    let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
+    let evidence = args.evidence.as_deref().map(read_evidence).transpose()?;
     let collected = with_line(args.quiet, |line| collect(&scanning, line))?;
     let before = collected.inventory();
     if is_nothing(&before, &scanning)? {
@@ -295,7 +295,7 @@ fn options(args: &Args) -> Options {
     }
 }
 
-fn read_evidence(file: &PathBuf) -> Result<Evidence, Failure> {
+fn read_evidence(file: &Path) -> Result<Evidence, Failure> {
     let json = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     Evidence::parse(&json).map_err(|error| {
