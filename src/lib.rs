@@ -13,12 +13,13 @@
 //! |---|---|---|
 //! | [`cli`] | arguments in, exit code out; joins the rooms below | everything |
 //! | [`repo`] | what is in the repository: walk, read, merge, [`repo::inventory::Inventory`] | [`shell`] |
-//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`moment`], [`shell`], [`workspace`] |
+//! | [`migrate`] | edits as data, and what must hold before and after them | [`repo`], [`interrupts`], [`moment`], [`shell`], [`workspace`] |
 //! | [`finding`] | a finding | [`repo`], [`severity`] |
 //! | [`rules`] | the registry of rules and their pages; a scan's rules are judged there | [`repo`], [`finding`], [`config`], [`policy`] |
-//! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`moment`] |
+//! | [`unlock`] | one state's locks released on condition, its digest put right | [`audit`], [`interrupts`], [`moment`] |
 //! | [`audit`] | what S3 and DynamoDB hold, read into a snapshot and judged | [`repo`], [`config`], [`finding`], [`rules`], [`policy`], [`moment`], [`shell`], [`workspace`] |
 //! | [`policy`] | AWS's policy evaluation: who can do what, with reasons; the rules about it | [`severity`], [`workspace`] |
+//! | [`interrupts`] | signals that wait until what was begun is whole and cleared away | nothing |
 //! | [`moment`] | a moment in time, as stores write it | nothing |
 //! | [`severity`] | how much a finding matters | nothing |
 //! | [`shell`] | words for a shell, and what no terminal should get | nothing |
@@ -37,6 +38,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod finding;
+pub mod interrupts;
 pub mod migrate;
 pub mod moment;
 pub mod policy;

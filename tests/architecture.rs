@@ -12,12 +12,25 @@ use std::path::Path;
 const MAY_KNOW: &[(&str, &[&str])] = &[
     (
         "cli",
-        &["audit", "config", "finding", "migrate", "moment", "policy", "repo", "report", "rules", "unlock"],
+        &[
+            "audit",
+            "config",
+            "finding",
+            "interrupts",
+            "migrate",
+            "moment",
+            "policy",
+            "repo",
+            "report",
+            "rules",
+            "unlock",
+        ],
     ),
     ("audit", &["config", "finding", "moment", "policy", "repo", "rules", "shell", "workspace"]),
     ("config", &["finding", "repo", "rules"]),
     ("finding", &["repo", "severity"]),
-    ("migrate", &["moment", "repo", "shell", "workspace"]),
+    ("interrupts", &[]),
+    ("migrate", &["interrupts", "moment", "repo", "shell", "workspace"]),
     ("moment", &[]),
     ("policy", &["severity", "workspace"]),
     ("repo", &["shell"]),
@@ -25,7 +38,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("rules", &["config", "finding", "policy", "repo"]),
     ("severity", &[]),
     ("shell", &[]),
-    ("unlock", &["audit", "moment"]),
+    ("unlock", &["audit", "interrupts", "moment"]),
     ("workspace", &[]),
 ];
 

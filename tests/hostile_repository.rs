@@ -37,6 +37,10 @@ impl Said {
 
 /// The program with little memory and without anything of the user's; stopped when it hangs.
 fn lockshift(dir: &Path, args: &[&str]) -> Said {
+    lockshift_with(dir, args, &[])
+}
+
+fn lockshift_with(dir: &Path, args: &[&str], variables: &[(&str, &str)]) -> Said {
     let mut command = Command::new("sh");
     command
         .arg("-c")
@@ -49,6 +53,7 @@ fn lockshift(dir: &Path, args: &[&str]) -> Said {
         .env("AWS_SECRET_ACCESS_KEY", "any")
         .env("AWS_SESSION_TOKEN", "any");
     command.env("AWS_REGION", "us-east-1").env("AWS_EC2_METADATA_DISABLED", "true");
+    command.envs(variables.iter().copied());
     let out = tempfile::tempfile().unwrap();
     let err = tempfile::tempfile().unwrap();
     command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(err.try_clone().unwrap());
@@ -144,6 +149,97 @@ fn pipes_and_devices_beside_the_configuration_are_passed_over() {
         let said = lockshift(dir.path(), SCAN);
         assert!(matches!(said.code, Some(0 | 3)), "zeros as {name}: {:?} {}", said.code, said.stderr);
         assert_eq!(said.json()["roots"][0]["path"], ".", "zeros as {name}");
+    }
+}
+
+/// Files of the system that are regular ones by what it says of them, and whose readers may wait for ever.
+const SHOWN_ONLY: [&str; 2] = ["/proc/kmsg", "/sys/kernel/uevent_seqnum"];
+
+#[test]
+fn what_the_system_shows_of_itself_is_not_read_beside_the_configuration() {
+    let scan = ["scan", "--threads", "1", "--fail-on", "never", "--format", "json"];
+    let plan = ["migrate", "--phase", "dual", "--format", "json"];
+    for name in BESIDE.iter().chain(&["lockshift.toml"]) {
+        for target in SHOWN_ONLY {
+            let dir = around(name);
+            symlink(target, dir.path().join(name)).unwrap();
+            for run in [&scan[..], &plan] {
+                let said = lockshift(dir.path(), run);
+                let case = format!("{target} as {name}: {run:?} {}", said.stderr);
+                if *name == "lockshift.toml" {
+                    assert_eq!((said.code, said.stderr.contains("is not read")), (Some(2), true), "{case}");
+                    continue;
+                }
+                assert!(matches!(said.code, Some(0 | 1 | 3)), "{case}");
+                // What could hold settings is a problem, and then no edit is planned.
+                if run == scan {
+                    assert_eq!(said.json()["roots"][0]["path"], ".", "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_link_to_what_the_system_shows_of_itself_is_unreadable() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "a/main.tf", MODULE);
+    for (link, target) in [
+        ("a/x.tf", "/proc/kmsg"),
+        ("b/x.tf", "/proc/self/../kmsg"),
+        ("c/x.tf.json", "/sys/kernel/uevent_seqnum"),
+        ("a/proc", "/proc"),
+        ("sys", "/sys/kernel"),
+        ("dev", "/dev/pts"),
+    ] {
+        fs::create_dir_all(dir.path().join(link).parent().unwrap()).unwrap();
+        symlink(target, dir.path().join(link)).unwrap();
+    }
+    let said = lockshift(dir.path(), SCAN);
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    let expected = ["a/proc", "a/x.tf", "b/x.tf", "c/x.tf.json", "dev", "sys"];
+    let expected: Vec<(String, String)> =
+        expected.iter().map(|file| ("unreadable".to_owned(), (*file).to_owned())).collect();
+    assert_eq!(problems(&said), expected);
+    for problem in said.json()["problems"].as_array().unwrap() {
+        let message = problem["message"].as_str().unwrap();
+        assert!(message.contains("it lies where the system shows itself as files"), "{message}");
+    }
+    // Named by itself, and by a script that goes through the link.
+    for start in ["a/proc", "a/x.tf", "sys", "/proc/self"] {
+        let said = lockshift(dir.path(), &["scan", "--fail-on", "never", start]);
+        assert_eq!(said.code, Some(3), "{start}: {}", said.stderr);
+    }
+    put(dir.path(), "d/main.tf", MODULE);
+    put(dir.path(), "d/init.sh", "terraform init -backend-config=../a/proc/kmsg\n");
+    let said = lockshift(dir.path(), SCAN);
+    assert!(
+        problems(&said).contains(&("unreadable".to_owned(), "a/proc/kmsg".to_owned())),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_file_that_the_user_names_is_not_read_through_a_link_to_what_never_ends() {
+    let dir = TempDir::new().unwrap();
+    put(dir.path(), "main.tf", MODULE);
+    fs::create_dir(dir.path().join(".git")).unwrap();
+    symlink("/proc/kmsg", dir.path().join("kmsg")).unwrap();
+    symlink("/dev/zero", dir.path().join("zero")).unwrap();
+    symlink("/dev", dir.path().join("devices")).unwrap();
+    for file in ["kmsg", "zero", "devices/zero"] {
+        let runs: [&[&str]; 5] = [
+            &["scan", "--config", file],
+            &["migrate", "--phase", "final", "--evidence", file],
+            &["audit", "--snapshot", file],
+            &["policy", "--existing-policy", file],
+            &["unlock", "--from-audit", file],
+        ];
+        for run in runs {
+            let said = lockshift(dir.path(), run);
+            assert_eq!(said.code, Some(2), "{run:?}: {}", said.stderr);
+        }
     }
 }
 
@@ -262,11 +358,20 @@ fn read(outer: &Path, name: &str) -> String {
     fs::read_to_string(outer.join("outside").join(name)).unwrap()
 }
 
+const POLICY: [&str; 6] = [
+    "policy",
+    "--runner",
+    "arn:aws:iam::111122223333:role/runner",
+    "--state-admin",
+    "arn:aws:iam::111122223333:role/admin",
+    "--out-dir",
+];
+
 #[test]
 fn results_are_not_written_through_links_that_the_repository_holds() {
     let outer = TempDir::new().unwrap();
     let repository = outer.path().join("repository");
-    put(&repository, "main.tf", MODULE);
+    put(&repository, "main.tf", MODULE.replace("\"b\"", "\"states\""));
     put(outer.path(), "victim", "mine\n");
     for name in ["out.json", "all.patch", "pr/all.patch", "pr/all.md", "init.sh"] {
         fs::create_dir_all(repository.join(name).parent().unwrap()).unwrap();
@@ -288,6 +393,40 @@ fn results_are_not_written_through_links_that_the_repository_holds() {
     }
     assert_eq!(fs::read_to_string(outer.path().join("victim")).unwrap(), "mine\n");
     assert!(!outer.path().join("nothing-yet").exists());
+    // Directories lead elsewhere as well, and a device would take what is written.
+    fs::create_dir(outer.path().join("elsewhere")).unwrap();
+    symlink("../elsewhere", repository.join("link")).unwrap();
+    symlink("/dev/null", repository.join("device")).unwrap();
+    put(outer.path(), "policy.json", "{}\n");
+    let runs: [&[&str]; 12] = [
+        &["scan", "--output", "link/out.json"],
+        &["scan", "--output", "device"],
+        &["audit", "--bucket", "b", "--write-baseline", "link/b.json"],
+        &["migrate", "--phase", "dual", "--output", "link/all.patch"],
+        &["migrate", "--phase", "dual", "--pr-dir", "link"],
+        &["migrate", "--phase", "dual", "--pr-dir", "./link/below"],
+        &["migrate", "--phase", "dual", "--reinit", "link/init.sh"],
+        &["audit", "--bucket", "b", "--save-snapshot", "link/out.json"],
+        &[&POLICY[..], &["link"]].concat(),
+        &[&POLICY[..], &["link/below"]].concat(),
+        &[&POLICY[..], &["out"]].concat(),
+        &["man", "--dir", "link/man"],
+    ];
+    fs::create_dir(repository.join("out")).unwrap();
+    symlink(outer.path().join("victim"), repository.join("out/states.runner.json")).unwrap();
+    for run in runs {
+        let said = lockshift(&repository, run);
+        assert_eq!(said.code, Some(2), "{run:?}: {}", said.stderr);
+        assert!(said.stderr.contains(" is a link to "), "{run:?}: {}", said.stderr);
+    }
+    assert_eq!(fs::read_dir(outer.path().join("elsewhere")).unwrap().count(), 0);
+    assert_eq!(fs::read_to_string(outer.path().join("victim")).unwrap(), "mine\n");
+    // From elsewhere the repository's links are its own all the same, where it is one.
+    fs::create_dir(repository.join(".git")).unwrap();
+    let through = repository.join("link/out.json");
+    let said = lockshift(outer.path(), &["scan", "repository", "--output", through.to_str().unwrap()]);
+    assert_eq!((said.code, said.stderr.contains(" is a link to ")), (Some(2), true), "{}", said.stderr);
+    fs::remove_dir(repository.join(".git")).unwrap();
     // A device is no file, and a directory is none either.
     let said = lockshift(&repository, &["scan", "--output", "/dev/stdout", "--format", "json"]);
     assert_eq!((said.code, said.json()["roots"][0]["path"].as_str()), (Some(1), Some(".")));
@@ -424,6 +563,137 @@ fn git_runs_nothing_that_the_repository_names() {
         assert!(said.code.is_some_and(|code| code <= 3), "{run:?}: {}", said.stderr);
         let ran = fs::read_to_string(&sprung).unwrap_or_default();
         assert_eq!(ran, "", "{run:?}");
+    }
+}
+
+/// A repository with a history, whose git waits for ever where it is not ended.
+fn waiting(what: &str) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let git = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(dir.path()).args(["-c", "user.name=n", "-c", "user.email=e@example.com"]);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    put(
+        dir.path(),
+        "main.tf",
+        MODULE.replace("    dynamodb_table", "    use_lockfile   = true\n    dynamodb_table"),
+    );
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "all"]);
+    let trap = dir.path().join(".git/trap");
+    match what {
+        "a blob" => {
+            let id = git(&["rev-parse", "HEAD:main.tf"]);
+            let (start, end) = id.trim().split_at(2);
+            let blob = dir.path().join(".git/objects").join(start).join(end);
+            fs::remove_file(&blob).unwrap();
+            pipe(&blob);
+        }
+        "diff.orderFile" => drop(git(&["config", what, "/dev/zero"])),
+        "include.path" | "core.excludesFile" | "core.attributesFile" | "mailmap.file" => {
+            pipe(&trap);
+            git(&["config", what, trap.to_str().unwrap()]);
+        }
+        file => {
+            let _ = fs::remove_file(dir.path().join(file));
+            pipe(&dir.path().join(file));
+        }
+    }
+    dir
+}
+
+const AUTHOR: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "n"),
+    ("GIT_AUTHOR_EMAIL", "e@example.com"),
+    ("GIT_COMMITTER_NAME", "n"),
+    ("GIT_COMMITTER_EMAIL", "e@example.com"),
+];
+
+const PAST: [&str; 6] = ["scan", "--history", "--fail-on", "never", "--format", "json"];
+
+/// Programs that are at work in a directory.
+fn at_work(dir: &Path) -> Vec<String> {
+    let dir = dir.to_str().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    let lines = processes.filter_map(|path| fs::read(path).ok());
+    lines.map(|line| String::from_utf8_lossy(&line).into_owned()).filter(|line| line.contains(dir)).collect()
+}
+
+#[test]
+fn a_git_that_never_answers_is_ended_and_what_it_would_have_said_is_unknown() {
+    let late = |command: &str| format!("`git {command}` did not answer within 1 s and was ended");
+    let cases = [
+        (".git/HEAD", "rev-list", "rev-parse", "rev-parse"),
+        (".git/config", "rev-list", "rev-parse", "rev-parse"),
+        (".git/packed-refs", "rev-list", "grep", "rev-parse"),
+        (".git/commondir", "rev-list", "rev-parse", "rev-parse"),
+        (".git/objects/info/alternates", "rev-list", "grep", "rev-parse"),
+        (".git/refs/heads/main", "rev-list", "grep", "rev-parse"),
+        ("a blob", "cat-file", "grep", "worktree add"),
+        ("include.path", "rev-list", "rev-parse", "rev-parse"),
+    ];
+    let variables: Vec<(&str, &str)> = AUTHOR.into_iter().chain([("LOCKSHIFT_GIT_TIMEOUT", "1")]).collect();
+    let case = |(what, past, history, commit): (&str, &str, &str, &str)| {
+        let dir = waiting(what);
+        let said = lockshift_with(dir.path(), &PAST, &variables);
+        let unknown = said.json()["history_unknown"].as_str().unwrap_or_default().to_owned();
+        assert!(unknown.starts_with(&late(past)), "{what}: {unknown}");
+        let said = lockshift_with(dir.path(), &["migrate", "--phase", "final"], &variables);
+        assert_eq!(said.code, Some(1), "{what}: {}", said.stderr);
+        assert!(said.stderr.contains(&late(history)), "{what}: {}", said.stderr);
+        assert_eq!(said.stdout, "", "{what}");
+        let said = lockshift_with(dir.path(), &["migrate", "--phase", "rollback", "--commit"], &variables);
+        assert_eq!(said.code, Some(2), "{what}: {}", said.stderr);
+        assert!(said.stderr.contains(&late(commit)), "{what}: {}", said.stderr);
+        assert_eq!(at_work(dir.path()), [""; 0], "{what}");
+    };
+    std::thread::scope(|scope| {
+        for it in cases {
+            scope.spawn(move || case(it));
+        }
+    });
+    // A file that we read ourselves.
+    let dir = waiting(".git/shallow");
+    let said = lockshift_with(dir.path(), &["migrate", "--phase", "final"], &variables);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("where the history ends could not be read"), "{}", said.stderr);
+    // What a pull request says of branches.
+    let args = ["migrate", "--phase", "final", "--waive", "soak-too-short=test", "--pr-dir", "pr"];
+    let dir = waiting(".git/packed-refs");
+    let said = lockshift_with(dir.path(), &args, &variables);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let body = fs::read_to_string(dir.path().join("pr/all.md")).unwrap();
+    assert!(body.contains("Which branches have commits that are not merged is not known"), "{body}");
+}
+
+#[test]
+fn files_that_no_answer_depends_on_are_not_waited_for() {
+    for what in [".mailmap", "mailmap.file", "core.excludesFile", "diff.orderFile", "core.attributesFile"] {
+        let dir = waiting(what);
+        let said = lockshift_with(dir.path(), &PAST, &AUTHOR);
+        assert_eq!(said.json()["history"][0]["modes"]["dual"], 1, "{what}: {}", said.stderr);
+        let said = lockshift_with(dir.path(), &["migrate", "--phase", "final"], &AUTHOR);
+        assert!(said.stderr.contains("soak-too-short"), "{what}: {}", said.stderr);
+        assert!(!said.stderr.contains("answer"), "{what}: {}", said.stderr);
+        if what != "core.attributesFile" {
+            let said = lockshift_with(dir.path(), &["migrate", "--phase", "rollback", "--commit"], &AUTHOR);
+            assert_eq!(said.code, Some(0), "{what}: {}", said.stderr);
+        }
+    }
+}
+
+#[test]
+fn the_time_for_an_answer_is_a_number_of_seconds() {
+    let dir = around("named.conf");
+    for wrong in ["soon", "0", "-1", "1.5"] {
+        let said = lockshift_with(dir.path(), SCAN, &[("LOCKSHIFT_GIT_TIMEOUT", wrong)]);
+        assert_eq!(said.code, Some(2), "{wrong}");
+        assert!(said.stderr.contains(&format!("LOCKSHIFT_GIT_TIMEOUT: `{wrong}` is no number of seconds")));
     }
 }
 

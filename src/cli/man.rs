@@ -30,8 +30,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     // Fills in what subcommands inherit: global options, and their full names.
     program.build();
     if let Some(dir) = &args.dir {
-        std::fs::create_dir_all(dir)
-            .map_err(|error| Failure::new(format!("could not make {}: {error}", dir.display())))?;
+        output::make_dir("--dir", dir)?;
         write_all(&program, "lockshift", dir)?;
         return Ok(Outcome::Clean);
     }

@@ -3,8 +3,7 @@
 mod deliver;
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::ValueEnum;
@@ -41,7 +40,7 @@ Examples:
 ///
 /// Prints a diff that `git apply` takes, and on stderr what is refused and what people must do. Each edited file is
 /// parsed and merged again before anything is handed over. Changes no file without --write, and never touches the
-/// network without --open-pr.
+/// network without --open-pr. `git` has 120 seconds for each answer; LOCKSHIFT_GIT_TIMEOUT sets them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
@@ -49,13 +48,14 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "PHASE")]
     phase: Phase,
 
-    /// Write the files: each atomically, and all or none of those that root modules share.
+    /// Write the files: each atomically, and all or none of those that root modules share, also when interrupted.
     #[arg(long, help_heading = "What to do", conflicts_with_all = ["check", "commit"])]
     write: bool,
     /// Change nothing; exit with 1 when changes are pending.
     #[arg(long, help_heading = "What to do", conflicts_with_all = ["commit", "pr_dir", "open_pr"])]
     check: bool,
-    /// Commit to a new branch, in a worktree of its own: the working tree stays as it is. Your hooks run.
+    /// Commit to a new branch, in a worktree of its own: the working tree stays as it is. Your hooks run. An interrupt removes
+    /// both.
     #[arg(long, help_heading = "What to do")]
     commit: bool,
     /// The branch [default: lockshift/PHASE]. With --open-pr and several groups, each has BRANCH-GROUP.
@@ -246,7 +246,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
     let config = args.config.load()?;
     args.tree.start_threads()?;
     let scanning = args.tree.options(&config);
-    let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
+    let evidence = args.evidence.as_deref().map(read_evidence).transpose()?;
     let collected = with_line(args.quiet, |line| collect(&scanning, line))?;
     let before = collected.inventory();
     if is_nothing(&before, &scanning)? {
@@ -295,8 +295,8 @@ fn options(args: &Args) -> Options {
     }
 }
 
-fn read_evidence(file: &PathBuf) -> Result<Evidence, Failure> {
-    let json = fs::read(file)
+fn read_evidence(file: &Path) -> Result<Evidence, Failure> {
+    let json = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     Evidence::parse(&json).map_err(|error| {
         Failure::json(file.display(), &json, "no audit's JSON", &error)

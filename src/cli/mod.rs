@@ -22,10 +22,12 @@ mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::migrate::program;
+use failure::Failure;
 use output::{Colour, Terminal};
 
 /// What `--help` says of exit codes; the same for every command.
@@ -35,6 +37,9 @@ Exit codes:
   1  findings reach --fail-on
   2  could not run: usage, configuration, nothing to look at
   3  something could not be read or judged, and no finding decides otherwise";
+
+/// The variable that says how many seconds `git` has for an answer.
+const GIT_TIMEOUT: &str = "LOCKSHIFT_GIT_TIMEOUT";
 
 /// What a bare `lockshift` says: where to go next.
 const WELCOME: &str = "\
@@ -122,7 +127,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         output::to_stderr(WELCOME);
         return ExitCode::from(COULD_NOT_RUN);
     };
-    let ran = log::start(cli.verbose).and_then(|()| match command {
+    let ran = log::start(cli.verbose).and_then(|()| limit_git()).and_then(|()| match command {
         Command::Scan(args) => scan::run(&args, terminal),
         Command::Migrate(args) => migrate::run(&args, terminal),
         Command::Unlock(args) => unlock::run(&args, terminal),
@@ -140,6 +145,18 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(COULD_NOT_RUN)
         }
     }
+}
+
+/// How long `git` may take for an answer, where the environment says it.
+fn limit_git() -> Result<(), Failure> {
+    let Some(text) = std::env::var_os(GIT_TIMEOUT).filter(|text| !text.is_empty()) else { return Ok(()) };
+    let seconds = text.to_str().and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let seconds: u32 = seconds.ok_or_else(|| {
+        Failure::new(format!("{GIT_TIMEOUT}: `{}` is no number of seconds", text.to_string_lossy()))
+            .help("write how long git may take for an answer, or leave it out: 120")
+    })?;
+    program::set_limit(Duration::from_secs(seconds.into()));
+    Ok(())
 }
 
 /// A number that no other run has: for keys that must not be anybody's.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{ColorChoice, ValueEnum};
 
 use super::failure::Failure;
+use crate::repo::link::{self, Link};
 
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -181,17 +182,27 @@ pub(super) fn writable(flag: &str, path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A link to a file, or to nothing yet, may have been put there by the repository, and would have a file overwritten
-/// that nobody named. `/dev/stdout` is a link, too, but no repository's.
+/// A link may have been put there by the repository, on the way or at the end, and would have something written where
+/// nobody said. Elsewhere only a link to a file, or to nothing yet, is refused. `/dev/stdout` is a link, too.
 pub(super) fn no_link(flag: &str, path: &Path) -> Result<(), Failure> {
+    let (shown, help) = (path.display(), format!("name with `{flag}` the place itself, or another one"));
+    if let Some(Link { path: link, target }) = link::on_the_way(path) {
+        let what = if link == path { "it".to_owned() } else { format!("`{}`", link.display()) };
+        let target = target.display();
+        return Err(Failure::new(format!("could not write {shown}: {what} is a link to {target}")).help(help));
+    }
     let Ok(target) = std::fs::read_link(path) else { return Ok(()) };
-    let is_system_s = ["/dev", "/proc"].iter().any(|dir| path.starts_with(dir));
-    if is_system_s || std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+    if link::is_the_system_s(path) || std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Ok(());
     }
-    let (path, target) = (path.display().to_string(), target.display().to_string());
-    Err(Failure::new(format!("could not write {path}: it is a link to {target}"))
-        .help(format!("name with `{flag}` the file itself, or another one")))
+    Err(Failure::new(format!("could not write {shown}: it is a link to {}", target.display())).help(help))
+}
+
+/// Makes the directory that `flag` names, where it is missing.
+pub(super) fn make_dir(flag: &str, dir: &Path) -> Result<(), Failure> {
+    no_link(flag, dir)?;
+    std::fs::create_dir_all(dir)
+        .map_err(|error| Failure::new(format!("could not make {}: {error}", dir.display())))
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {

@@ -15,7 +15,8 @@ use crate::report::words::count;
 /// How far back to look.
 #[derive(Debug, clap::Args)]
 pub(super) struct PastArgs {
-    /// Scan N earlier commits of this branch that touch the paths, too (formats html and json) [default N: 12].
+    /// Scan N earlier commits of this branch that touch the paths, too (formats html and json) [default N: 12]. `git` has 120
+    /// seconds for each answer; LOCKSHIFT_GIT_TIMEOUT sets them.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "12", value_parser = clap::value_parser!(u16).range(1..=200))]
     pub history: Option<u16>,
     /// With --history: only commits from this day on (YYYY-MM-DD, UTC).

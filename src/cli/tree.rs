@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::failure::Failure;
 use super::progress::Line;
 use crate::config::Config;
+use crate::repo::bounded;
 use crate::repo::inventory::Inventory;
 use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
 use crate::repo::shown::Home;
@@ -71,7 +72,7 @@ impl ConfigArgs {
             let found = Config::load(Path::new(".")).map_err(|error| Failure::new(error.to_string()))?;
             return Ok(found.unwrap_or_default());
         };
-        let bytes = std::fs::read(path)
+        let bytes = bounded::read_named(path)
             .map_err(|error| Failure::new(format!("could not read {}: {error}", path.display())))?;
         let text = Failure::utf8(path.display(), bytes)?;
         tracing::info!(file = %path.display(), "read the configuration");

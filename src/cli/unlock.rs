@@ -311,6 +311,7 @@ impl Run<'_> {
 }
 
 fn open_record(path: &Path) -> Result<std::fs::File, Failure> {
+    output::no_link("--record", path)?;
     std::fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
         Failure::new(format!("could not make the record {}: {error}", path.display()))
             .help("nothing was removed; name a file that does not exist yet, in a directory that does")

@@ -7,10 +7,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::diff::name_of;
-use super::git::{GitError, Repository, git, output_of, run};
+use super::git::{GitError, Repository, git, reading_in, run, run_for, says_yes};
 use super::plan::FileChange;
+use super::program::{Whose, output_of};
+use super::scratch::{self, Scratch};
 use crate::repo::bounded;
 use crate::repo::scan::MAX_FILE;
+use crate::shell::word;
+
+/// What the worktree is called in its directory.
+const TREE: &str = "tree";
 
 /// One commit to make.
 #[derive(Debug, Clone)]
@@ -27,20 +33,22 @@ struct Bench<'a> {
     branch: &'a str,
     tree: PathBuf,
     finished: bool,
-    /// Holds the directory.
-    _dir: tempfile::TempDir,
+    /// Holds the directory, and signals until all of it is gone.
+    _scratch: Scratch,
 }
 
 impl Drop for Bench<'_> {
     fn drop(&mut self) {
-        // What can't be removed is pruned by git's own housekeeping; there is nobody to tell.
+        // What can't be removed is told by the next run that meets it. The files first: git removes no working tree that
+        // was not finished, but forgets one that is gone. Twice forced, since an interrupted one stays locked.
+        let _ = fs::remove_dir_all(&self.tree);
         let mut remove = self.repository.reading();
-        remove.args(["worktree", "remove", "--force"]).arg(&self.tree);
-        let _ = output_of(&mut remove, None);
+        remove.args(["worktree", "remove", "--force", "--force"]).arg(&self.tree);
+        let _ = output_of(&mut remove, None, Whose::Cleaning);
         if !self.finished {
             let mut delete = self.repository.reading();
             delete.args(["branch", "-q", "-D", "--", self.branch]);
-            let _ = output_of(&mut delete, None);
+            let _ = output_of(&mut delete, None, Whose::Cleaning);
         }
     }
 }
@@ -76,33 +84,77 @@ fn check_branch(repository: &Repository, branch: &str) -> Result<(), GitError> {
     let mut format = repository.reading();
     format.args(["check-ref-format", &full]);
     // git itself refuses branches that look like options.
-    if branch.starts_with('-') || run(&mut format, "check-ref-format", None).is_err() {
+    if branch.starts_with('-') || !says_yes(&mut format, "check-ref-format")? {
         return Err(GitError::Refused(format!("`{branch}` is no name for a branch")));
     }
     let mut head = repository.reading();
     head.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-    run(&mut head, "rev-parse", None)
-        .map_err(|_| GitError::Refused("the repository has no commit to begin a branch at".to_owned()))?;
+    if !says_yes(&mut head, "rev-parse")? {
+        return Err(GitError::Refused("the repository has no commit to begin a branch at".to_owned()));
+    }
     let mut show = repository.reading();
     show.args(["show-ref", "--verify", "--quiet", &full]);
-    if run(&mut show, "show-ref", None).is_ok() {
-        return Err(GitError::Refused(format!(
-            "the branch `{branch}` exists already: name another one with --branch, or delete it"
-        )));
+    if !says_yes(&mut show, "show-ref")? {
+        return Ok(());
     }
-    Ok(())
+    let mut list = repository.reading();
+    list.args(["worktree", "list", "--porcelain", "-z"]);
+    let trees = match run(&mut list, "worktree list", None) {
+        // An older git can't say it so.
+        Err(GitError::Failed { .. }) => Vec::new(),
+        trees => trees?,
+    };
+    Err(GitError::Refused(match tree_of(&trees, &full) {
+        None => {
+            format!("the branch `{branch}` exists already: name another one with --branch, or delete it")
+        }
+        // An earlier run was killed, or another one is at work now.
+        Some(tree) if tree.ends_with(TREE) && tree.parent().is_some_and(scratch::is_one) => {
+            let (dir, tree) = (quoted(tree.parent().unwrap_or(&tree)), quoted(&tree));
+            format!(
+                "the branch `{branch}` is being made in {tree}: by another run, or by one that was killed. If none is \
+                 running, clear away what it left:\n  rm -rf {dir}\n  git worktree remove --force --force {tree}\n  \
+                 git branch -D {}",
+                word(branch)
+            )
+        }
+        Some(tree) => format!(
+            "the branch `{branch}` exists already and is checked out in {}: name another one with --branch",
+            tree.display()
+        ),
+    }))
+}
+
+/// A path as a word for the shell.
+fn quoted(path: &Path) -> String {
+    word(&path.display().to_string())
+}
+
+/// Where a branch is checked out, by what `worktree list --porcelain -z` says: attributes, each with a zero behind it, and
+/// one more zero after each working tree.
+fn tree_of(list: &[u8], branch: &str) -> Option<PathBuf> {
+    let wanted = [b"branch ", branch.as_bytes()].concat();
+    let mut tree = None;
+    for attribute in list.split(|byte| *byte == 0) {
+        if let Some(path) = attribute.strip_prefix(b"worktree ") {
+            tree = Some(PathBuf::from(String::from_utf8_lossy(path).into_owned()));
+        } else if attribute == wanted {
+            return tree;
+        }
+    }
+    None
 }
 
 fn bench<'a>(repository: &'a Repository, branch: &'a str) -> Result<Bench<'a>, GitError> {
     let failed = |error: std::io::Error| GitError::Refused(format!("no temporary directory: {error}"));
-    let dir = tempfile::Builder::new().prefix("lockshift-").tempdir().map_err(failed)?;
-    let tree = fs::canonicalize(dir.path()).map_err(failed)?.join("tree");
-    // `reading`: checking out must not run the hooks that a commit may run.
-    let mut add = repository.reading();
+    let scratch = Scratch::new().map_err(failed)?;
+    let tree = scratch.path().map_err(failed)?.join(TREE);
+    // Checking out must not run the hooks that a commit may run.
+    let mut add = repository.laying_out();
     add.args(["worktree", "add", "--quiet", "--no-track", "-b", branch]).arg(&tree).arg("HEAD");
-    let added = run(&mut add, "worktree add", None);
-    let bench = Bench { repository, branch, tree, finished: false, _dir: dir };
-    added.map(|_| bench)
+    let bench = Bench { repository, branch, tree, finished: false, _scratch: scratch };
+    run(&mut add, "worktree add", None)?;
+    Ok(bench)
 }
 
 /// The files of a commit in the worktree, as paths from its top. Each must hold there what was planned on.
@@ -149,9 +201,9 @@ fn one(tree: &Path, commit: &Commit<'_>, paths: &[PathBuf]) -> Result<String, Gi
     // The user's hooks and signature belong to the user's commits.
     let mut make = git(tree);
     make.args(["commit", "--quiet", "--cleanup=whitespace", "--file=-"]);
-    run(&mut make, "commit", Some(commit.message.as_bytes()))?;
+    run_for(Whose::Users, &mut make, "commit", Some(commit.message.as_bytes()))?;
     as_planned(tree, commit, paths)?;
-    let mut head = git(tree);
+    let mut head = reading_in(tree);
     head.args(["rev-parse", "HEAD"]);
     let hash = run(&mut head, "rev-parse", None)?;
     Ok(String::from_utf8_lossy(&hash).trim().to_owned())
@@ -159,14 +211,14 @@ fn one(tree: &Path, commit: &Commit<'_>, paths: &[PathBuf]) -> Result<String, Gi
 
 /// Hooks may change files while committing; what was proven is what must be committed.
 fn as_planned(tree: &Path, commit: &Commit<'_>, paths: &[PathBuf]) -> Result<(), GitError> {
-    let mut changed = git(tree);
+    let mut changed = reading_in(tree);
     changed.args(["diff-tree", "-r", "--no-commit-id", "--name-only", "--no-renames", "-z", "HEAD"]);
     let changed = run(&mut changed, "diff-tree", None)?;
     let got: BTreeSet<Vec<u8>> =
         changed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
     let wanted: BTreeSet<Vec<u8>> = paths.iter().map(|path| name_of(path)).collect();
     let same = |(file, path): (&&FileChange, &PathBuf)| {
-        fs::read(tree.join(path)).is_ok_and(|bytes| bytes == file.after)
+        bounded::read(&tree.join(path), MAX_FILE).is_ok_and(|bytes| bytes == file.after)
     };
     if got == wanted && commit.files.iter().zip(paths).all(same) {
         return Ok(());

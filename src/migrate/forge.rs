@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::git::{GitError, Repository, git, run};
+use super::git::{GitError, Repository, git, run, run_for};
+use super::program::{Whose, output_of};
 use crate::shell::word;
 
 /// One pull request to open.
@@ -87,7 +88,11 @@ impl Forge {
 pub fn open(repository: &Repository, requests: &[Request]) -> Result<String, GitError> {
     let mut remote = repository.reading();
     remote.args(["remote", "get-url", "--push", "origin"]);
-    let address = run(&mut remote, "remote", None).unwrap_or_default();
+    let address = match run(&mut remote, "remote", None) {
+        // There is no such remote.
+        Err(GitError::Failed { .. }) => Vec::new(),
+        address => address?,
+    };
     let forge = Forge::of(&String::from_utf8_lossy(&address));
     if !is_there(forge.program()) {
         return Ok(requests.iter().map(|request| forge.commands(request)).collect());
@@ -96,7 +101,7 @@ pub fn open(repository: &Repository, requests: &[Request]) -> Result<String, Git
     for request in requests {
         let mut push = git(repository.top());
         push.args(["push", "--quiet", "-u", "origin", &format!("refs/heads/{}", request.branch)]);
-        run(&mut push, "push", None)?;
+        run_for(Whose::Users, &mut push, "push", None)?;
         said.push_str(&open_one(repository.top(), forge, request)?);
     }
     Ok(said)
@@ -111,7 +116,7 @@ fn open_one(top: &Path, forge: Forge, request: &Request) -> Result<String, GitEr
         })?;
         command.arg("--description").arg(body);
     }
-    let output = super::git::output_of(&mut command, None)
+    let output = output_of(&mut command, None, Whose::Users)
         .map_err(|error| GitError::Refused(format!("`{}` did not start: {error}", forge.program())))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -6,13 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 use super::diff::name_of;
 use super::options::History;
+use super::program::{NoAnswer, Whose, output_of};
 use crate::repo::bounded;
 
 /// A line that switches the lockfile on, as `git` matches it: an argument of HCL or JSON, or a flag's word. Lines
@@ -58,6 +57,19 @@ pub enum GitError {
         /// Its own words.
         said: String,
     },
+    /// It was asked, and said nothing.
+    #[error(
+        "`git {command}` did not answer within {seconds} s and was ended: look at what stands in `.git`, or give it more time by LOCKSHIFT_GIT_TIMEOUT"
+    )]
+    Late {
+        /// The subcommand.
+        command: String,
+        /// How long it had.
+        seconds: String,
+    },
+    /// A signal came before it had ended.
+    #[error("the run was interrupted")]
+    Interrupted,
     /// What it would have to do is refused here.
     #[error("{0}")]
     Refused(String),
@@ -83,13 +95,13 @@ impl Repository {
 
     /// A command that only reads.
     pub(super) fn reading(&self) -> Command {
-        let mut command = git(&self.top);
-        command
-            .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
-            .args(["-c", "log.showSignature=false"])
-            // No way of fetching is left, whatever a remote's address says (`ext::` runs a program).
-            .env("GIT_ALLOW_PROTOCOL", "");
-        command
+        reading_in(&self.top)
+    }
+
+    /// A command that only reads, but for the working tree of its own that it fills: it makes files as the user's other
+    /// commands do, so it asks the user's list of attributes.
+    pub(super) fn laying_out(&self) -> Command {
+        without_programs(&self.top)
     }
 
     /// Commits whose parents a shallow clone lacks; none in a whole one.
@@ -98,8 +110,13 @@ impl Repository {
         command.args(["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
         let path = run(&mut command, "rev-parse", None)?;
         let path = String::from_utf8_lossy(&path).trim_end_matches('\n').to_owned();
-        let text = bounded::read_text(Path::new(&path), MAX_SHALLOW).unwrap_or_default();
-        Ok(text.lines().map(str::to_owned).collect())
+        match bounded::read_text(Path::new(&path), MAX_SHALLOW) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+            Err(error) => {
+                Err(GitError::Refused(format!("where the history ends could not be read ({path}: {error})")))
+            }
+        }
     }
 
     /// Whether nothing was committed yet: the branch that HEAD names is not there.
@@ -107,19 +124,22 @@ impl Repository {
         let mut command = self.reading();
         command.args(["rev-parse", "--quiet", "--verify", "HEAD"]);
         let output =
-            output_of(&mut command, None).map_err(|error| GitError::NotStarted(error.to_string()))?;
+            output_of(&mut command, None, Whose::Ours).map_err(|why| GitError::silent("rev-parse", why))?;
         // It says nothing about a name that leads nowhere; anything else that stops it has words.
         Ok(!output.status.success() && output.stderr.is_empty())
     }
 
-    /// Branches, local and remote, with commits that this one lacks. Empty where git can't tell.
-    pub fn unmerged_branches(&self) -> Vec<String> {
+    /// Branches, local and remote, with commits that this one lacks.
+    ///
+    /// # Errors
+    /// Git can't tell.
+    pub fn unmerged_branches(&self) -> Result<Vec<String>, GitError> {
         let mut command = self.reading();
         command
             .args(["for-each-ref", "--no-merged=HEAD", "--format=%(refname:short)"])
             .args(["refs/heads", "refs/remotes"]);
-        let Ok(output) = run(&mut command, "for-each-ref", None) else { return Vec::new() };
-        String::from_utf8_lossy(&output).lines().map(str::to_owned).collect()
+        let output = run(&mut command, "for-each-ref", None)?;
+        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
     }
 }
 
@@ -127,6 +147,9 @@ impl Repository {
 pub(super) fn git(dir: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).arg("--no-pager");
+    // Files that could be pipes or have no end, and that no answer or commit of ours depends on: an order of files in
+    // diffs, and a list of ignored ones, which says nothing of those that are committed.
+    command.args(["-c", "diff.orderFile=/dev/null", "-c", "core.excludesFile=/dev/null"]);
     for variable in FOREIGN {
         command.env_remove(variable);
     }
@@ -141,9 +164,52 @@ pub(super) fn git(dir: &Path) -> Command {
     command
 }
 
+/// The same, and nothing that the repository's configuration names is run or waited for.
+fn without_programs(dir: &Path) -> Command {
+    let mut command = git(dir);
+    command
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"])
+        .args(["-c", "log.showSignature=false"])
+        // As above, of people's names.
+        .args(["-c", "log.mailmap=false", "-c", "mailmap.file=/dev/null"])
+        // No way of fetching is left, whatever a remote's address says (`ext::` runs a program).
+        .env("GIT_ALLOW_PROTOCOL", "");
+    command
+}
+
+/// A command in a directory that only reads.
+pub(super) fn reading_in(dir: &Path) -> Command {
+    let mut command = without_programs(dir);
+    command.args(["-c", "core.attributesFile=/dev/null"]);
+    command
+}
+
+impl GitError {
+    /// Why `git` did not answer.
+    pub(super) fn silent(command: &str, why: NoAnswer) -> Self {
+        match why {
+            NoAnswer::Io(error) => GitError::NotStarted(error.to_string()),
+            NoAnswer::Late(limit) => {
+                GitError::Late { command: command.to_owned(), seconds: limit.as_secs_f32().to_string() }
+            }
+            NoAnswer::Interrupted => GitError::Interrupted,
+        }
+    }
+}
+
 /// Runs a command to its end: its output, or its own words when it failed.
 pub(super) fn run(command: &mut Command, name: &str, stdin: Option<&[u8]>) -> Result<Vec<u8>, GitError> {
-    let output = output_of(command, stdin).map_err(|error| GitError::NotStarted(error.to_string()))?;
+    run_for(Whose::Ours, command, name, stdin)
+}
+
+/// The same for a command that may be the user's own.
+pub(super) fn run_for(
+    whose: Whose,
+    command: &mut Command,
+    name: &str,
+    stdin: Option<&[u8]>,
+) -> Result<Vec<u8>, GitError> {
+    let output = output_of(command, stdin, whose).map_err(|why| GitError::silent(name, why))?;
     if output.status.success() {
         return Ok(output.stdout);
     }
@@ -152,43 +218,13 @@ pub(super) fn run(command: &mut Command, name: &str, stdin: Option<&[u8]>) -> Re
     Err(GitError::Failed { command: name.to_owned(), said })
 }
 
-/// Runs a command with bytes on its stdin, which is closed otherwise.
-pub(super) fn output_of(command: &mut Command, stdin: Option<&[u8]>) -> std::io::Result<Output> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    let began = Instant::now();
-    let ran = command.spawn().and_then(|mut child| {
-        if let (Some(bytes), Some(mut pipe)) = (stdin, child.stdin.take()) {
-            // A program that stops reading says why by itself.
-            let _ = pipe.write_all(bytes);
-        }
-        child.wait_with_output()
-    });
-    let ended = |output: &Output| output.status.to_string();
-    tracing::info!(
-        command = in_short(command),
-        ended = ran.as_ref().map_or_else(ToString::to_string, ended),
-        milliseconds = began.elapsed().as_millis(),
-        "ran a program"
-    );
-    ran
-}
-
-/// A command as a log shows it: without the settings that all of ours have (`-c`), long words (a pull request's text)
-/// cut.
-fn in_short(command: &Command) -> String {
-    let mut words = Vec::new();
-    let mut all = std::iter::once(command.get_program()).chain(command.get_args());
-    while let Some(word) = all.next() {
-        if word == "-c" {
-            all.next();
-            continue;
-        }
-        let word = word.to_string_lossy();
-        let kept: String = word.chars().take(80).collect();
-        words.push(if kept.len() < word.len() { format!("{kept}…") } else { kept });
+/// Whether git says yes. That it said nothing at all is neither.
+pub(super) fn says_yes(command: &mut Command, name: &str) -> Result<bool, GitError> {
+    match run(command, name, None) {
+        Ok(_) => Ok(true),
+        Err(GitError::Failed { .. }) => Ok(false),
+        Err(other) => Err(other),
     }
-    words.join(" ")
 }
 
 /// Since when `use_lockfile` stands in each of these files (as shown, with the path to open it by) on the branch that
@@ -208,11 +244,20 @@ pub fn history(files: &BTreeMap<String, PathBuf>) -> BTreeMap<String, History> {
             }
         }
     }
+    // Repositories within one another, each made to be waited for, are waited for once.
+    let mut silent = None;
     for (repository, names) in repositories {
-        match of_repository(&repository, &names) {
+        let known = match &silent {
+            None => of_repository(&repository, &names),
+            Some(why) => Err(GitError::clone(why)),
+        };
+        match known {
             Ok(known) => found.extend(known),
             Err(error) => {
                 let why = error.to_string();
+                if matches!(error, GitError::Late { .. }) {
+                    silent = Some(error);
+                }
                 found.extend(names.keys().map(|shown| ((*shown).to_owned(), unknown(&why))));
             }
         }
@@ -266,7 +311,7 @@ fn judged(commit: &str, time: i64, boundary: &BTreeSet<String>) -> History {
 fn standing_at_head(repository: &Repository) -> Result<BTreeSet<Vec<u8>>, GitError> {
     let mut command = repository.reading();
     command.args(["grep", "--no-textconv", "--full-name", "-l", "-z", "-a", "-E", "-e", SETTING, "HEAD"]);
-    let output = output_of(&mut command, None).map_err(|error| GitError::NotStarted(error.to_string()))?;
+    let output = output_of(&mut command, None, Whose::Ours).map_err(|why| GitError::silent("grep", why))?;
     // 1: nothing matches, or there is no commit yet.
     if !matches!(output.status.code(), Some(0 | 1)) {
         let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
@@ -399,13 +444,13 @@ mod tests {
         bench.git(3, &["checkout", "-q", "main"]);
         bench.commit(3, "other.tf", "x = 1\n");
         let repository = Repository::around(bench.dir.path()).unwrap();
-        assert_eq!(repository.unmerged_branches(), ["topic"]);
+        assert_eq!(repository.unmerged_branches().unwrap(), ["topic"]);
         bench.git(9, &["merge", "-q", "--no-ff", "-m", "m", "topic"]);
         assert_eq!(bench.since("main.tf"), day(9));
         // A detached HEAD is a branch like any other.
         bench.git(9, &["checkout", "-q", "--detach"]);
         assert_eq!(bench.since("main.tf"), day(9));
-        assert_eq!(repository.unmerged_branches(), [""; 0]);
+        assert_eq!(repository.unmerged_branches().unwrap(), [""; 0]);
     }
 
     #[test]
@@ -501,7 +546,7 @@ mod tests {
         // The trap would have sprung: without our precautions git does fetch.
         let mut careless = Command::new("git");
         careless.arg("-C").arg(bench.dir.path()).args(["cat-file", "-p", "HEAD:main.tf"]);
-        let _ = output_of(&mut careless, None).unwrap();
+        let _ = output_of(&mut careless, None, Whose::Ours).unwrap();
         assert!(sprung.exists());
     }
 }

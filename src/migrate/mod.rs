@@ -1,10 +1,10 @@
 //! Edits as data: planned, proven, and only then written. What may come in: an inventory with the bytes that it was read
-//! from, and the evidence of an audit. May know `repo`, `moment`, `shell` and `workspace`.
+//! from, and the evidence of an audit. May know `repo`, `interrupts`, `moment`, `shell` and `workspace`.
 //!
 //! Pure: [`planner`] and what it is made of (`want`, `judge`, `gate`, `together`, `draft`, `proof`), edits
 //! ([`change`], [`source_edits`], [`edit`], [`align`]), [`diff`], [`group`] and the texts of a request. The disk is
 //! touched by [`mod@write`] alone (and, in a temporary directory, by [`past`]), git by [`git`], [`commit`] and [`past`],
-//! other programs by [`forge`].
+//! other programs by [`forge`]; [`program`] starts them all.
 
 mod addition;
 pub mod align;
@@ -30,10 +30,12 @@ mod past_tree;
 pub mod phase;
 pub mod plan;
 pub mod planner;
+pub mod program;
 mod proof;
 pub mod reinit;
 mod remove;
 mod required_version;
+mod scratch;
 pub mod source_edits;
 mod spell;
 pub mod states;

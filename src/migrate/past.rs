@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::git::{GitError, Repository, run};
 use super::past_tree::{Tree, TreeError};
+use crate::interrupts;
 use crate::moment::Moment;
 use crate::repo::inventory::Inventory;
 use crate::repo::scan::{ScanError, ScanOptions, Silent, scan};
@@ -106,6 +107,10 @@ pub fn look_back(
         } else {
             scan(&ScanOptions { paths, base: Some(base), ..options.clone() }, &Silent)?
         };
+        // Asked here too, since a commit that has nothing new asks git nothing.
+        if interrupts::heard() {
+            return Err(GitError::Interrupted.into());
+        }
         each(Look { commit: commit.clone(), inventory, missing: laid.missing });
     }
     if submodules > 0 {

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::git::{GitError, Repository, run};
+use super::program::{Answering, NoAnswer};
+use super::scratch::Scratch;
 use crate::repo::class::{FileClass, class_of};
 
 /// Larger files are not laid out: no scan reads them whole either.
@@ -28,12 +29,13 @@ pub enum TreeError {
 pub(super) struct Tree<'a> {
     repository: &'a Repository,
     objects: Objects,
-    dir: tempfile::TempDir,
     /// The directory, links resolved.
     root: PathBuf,
     /// What is laid out now: the file's path below the root and its object.
     files: BTreeMap<PathBuf, String>,
     links: Vec<PathBuf>,
+    /// Holds the directory, and signals until it is gone.
+    _scratch: Scratch,
 }
 
 /// What laying out a commit came to.
@@ -55,12 +57,12 @@ struct Entries {
 
 impl<'a> Tree<'a> {
     pub fn new(repository: &'a Repository) -> Result<Self, TreeError> {
-        let dir = tempfile::Builder::new().prefix("lockshift-").tempdir()?;
-        let root = fs::canonicalize(dir.path())?;
+        let scratch = Scratch::new()?;
+        let root = scratch.path()?;
         // Marks the top for everything that looks for it. No git ever runs in there.
         fs::create_dir(root.join(".git"))?;
         let objects = Objects::of(repository)?;
-        Ok(Self { repository, objects, dir, root, files: BTreeMap::new(), links: Vec::new() })
+        Ok(Self { repository, objects, root, files: BTreeMap::new(), links: Vec::new(), _scratch: scratch })
     }
 
     /// Where the files are.
@@ -113,7 +115,7 @@ impl<'a> Tree<'a> {
         let mut command = self.repository.reading();
         command
             .args(["-c", "core.splitIndex=false", "-c", "index.sparse=false", "read-tree", commit])
-            .env("GIT_INDEX_FILE", self.dir.path().join(".git/index"));
+            .env("GIT_INDEX_FILE", self.root.join(".git/index"));
         run(&mut command, "read-tree", None).map(|_| ())
     }
 
@@ -238,61 +240,46 @@ fn path_of(name: &[u8]) -> Option<PathBuf> {
 }
 
 /// `git cat-file --batch`: objects' raw bytes, as they are stored.
-struct Objects {
-    child: Child,
-    asks: ChildStdin,
-    answers: BufReader<ChildStdout>,
-}
+struct Objects(Answering);
 
 impl Objects {
     fn of(repository: &Repository) -> Result<Self, GitError> {
-        let not_started = |error: &dyn std::fmt::Display| GitError::NotStarted(error.to_string());
-        let mut child = repository
-            .reading()
-            .args(["cat-file", "--batch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| not_started(&error))?;
-        let (Some(asks), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(not_started(&"it has no pipes"));
-        };
-        Ok(Self { child, asks, answers: BufReader::new(answers) })
+        let mut command = repository.reading();
+        command.args(["cat-file", "--batch"]);
+        Answering::start(&mut command).map(Self).map_err(|why| GitError::silent("cat-file", why))
     }
 
     /// A blob's bytes; none where this clone lacks it, or it is too large.
-    fn read(&mut self, id: &str) -> io::Result<Option<Vec<u8>>> {
-        writeln!(self.asks, "{id}")?;
-        let mut head = String::new();
-        self.answers.read_line(&mut head)?;
-        let ended = || io::Error::new(io::ErrorKind::UnexpectedEof, "`git cat-file` ended early");
-        let mut words = head.trim_end().split(' ').skip(1);
-        let Some(kind) = words.next() else { return Err(ended()) };
-        let Some(size) = words.next().and_then(|size| size.parse::<u64>().ok()) else {
-            // `ID missing`.
-            return Ok(None);
-        };
-        let mut body = (&mut self.answers).take(size);
-        let bytes = if kind == "blob" && size <= MAX_FILE {
-            let mut bytes = Vec::new();
-            body.read_to_end(&mut bytes)?;
-            Some(bytes)
-        } else {
-            io::copy(&mut body, &mut io::sink())?;
-            None
-        };
-        self.answers.read_exact(&mut [0])?;
-        Ok(bytes)
+    fn read(&mut self, id: &str) -> Result<Option<Vec<u8>>, TreeError> {
+        self.0.ask(|git| blob(git, id)).map_err(|why| match why {
+            NoAnswer::Io(error) => TreeError::Write(error),
+            why => GitError::silent("cat-file", why).into(),
+        })
     }
 }
 
-impl Drop for Objects {
-    fn drop(&mut self) {
-        // It only reads; there is nothing that it could leave half done.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn blob(git: &mut Answering, id: &str) -> io::Result<Option<Vec<u8>>> {
+    writeln!(git.asks, "{id}")?;
+    let mut head = String::new();
+    git.answers.read_line(&mut head)?;
+    let ended = || io::Error::new(io::ErrorKind::UnexpectedEof, "`git cat-file` ended early");
+    let mut words = head.trim_end().split(' ').skip(1);
+    let Some(kind) = words.next() else { return Err(ended()) };
+    let Some(size) = words.next().and_then(|size| size.parse::<u64>().ok()) else {
+        // `ID missing`.
+        return Ok(None);
+    };
+    let mut body = (&mut git.answers).take(size);
+    let bytes = if kind == "blob" && size <= MAX_FILE {
+        let mut bytes = Vec::new();
+        body.read_to_end(&mut bytes)?;
+        Some(bytes)
+    } else {
+        io::copy(&mut body, &mut io::sink())?;
+        None
+    };
+    git.answers.read_exact(&mut [0])?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

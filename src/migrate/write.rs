@@ -55,9 +55,10 @@ pub struct Left {
     pub damaged: Vec<(String, String)>,
 }
 
-/// Writes all files of a plan. A component that can't be written doesn't stop the others.
-pub fn write(plan: &Plan, allowed: &Allowed) -> Written {
-    write_with(plan, allowed, &mut |temporary, target| {
+/// Writes all files of a plan. A component that can't be written doesn't stop the others. `stopped` is asked over and
+/// over: once it says so nothing new is begun, but a component of which a file was replaced becomes whole.
+pub fn write(plan: &Plan, allowed: &Allowed, stopped: &dyn Fn() -> bool) -> Written {
+    write_with(plan, allowed, stopped, &mut |temporary, target| {
         temporary.persist(target).map(drop).map_err(|e| e.error)
     })
 }
@@ -65,11 +66,11 @@ pub fn write(plan: &Plan, allowed: &Allowed) -> Written {
 /// Puts a finished temporary file in the place of its target.
 type Replace<'a> = &'a mut dyn FnMut(NamedTempFile, &Path) -> io::Result<()>;
 
-fn write_with(plan: &Plan, allowed: &Allowed, replace: Replace<'_>) -> Written {
+fn write_with(plan: &Plan, allowed: &Allowed, stopped: &dyn Fn() -> bool, replace: Replace<'_>) -> Written {
     let mut written = Written::default();
     for component in components(&plan.files) {
         let files: Vec<&FileChange> = component.iter().filter_map(|index| plan.files.get(*index)).collect();
-        match write_component(&files, allowed, replace) {
+        match write_component(&files, allowed, stopped, replace) {
             Ok(()) => written.files.extend(files.iter().map(|file| file.file.clone())),
             Err(mut left) => {
                 left.roots = files.iter().flat_map(|file| file.roots.iter().cloned()).collect();
@@ -91,10 +92,20 @@ struct Ready<'a> {
     temporary: NamedTempFile,
 }
 
-fn write_component(files: &[&FileChange], allowed: &Allowed, replace: Replace<'_>) -> Result<(), Left> {
+fn write_component(
+    files: &[&FileChange],
+    allowed: &Allowed,
+    stopped: &dyn Fn() -> bool,
+    replace: Replace<'_>,
+) -> Result<(), Left> {
+    let go_on = |change: &FileChange| match stopped() {
+        true => Err(left(change, "was not begun: the run was interrupted".to_owned())),
+        false => Ok(()),
+    };
     let mut ready = Vec::with_capacity(files.len());
     let mut targets: BTreeMap<PathBuf, &FileChange> = BTreeMap::new();
     for change in files.iter().copied() {
+        go_on(change)?;
         let real = target_of(change, allowed).map_err(|reason| left(change, reason))?;
         if let Some(other) = targets.insert(real.clone(), change) {
             if other.after == change.after {
@@ -109,8 +120,10 @@ fn write_component(files: &[&FileChange], allowed: &Allowed, replace: Replace<'_
     }
     // Preparing many files takes a while: look once more before the first is replaced.
     for file in &ready {
+        go_on(file.change)?;
         still_there(file).map_err(|reason| left(file.change, reason))?;
     }
+    // From here on nobody is asked any more: either all of it is replaced, or all of it is put back.
     let mut replaced: Vec<(&FileChange, PathBuf, Metadata)> = Vec::with_capacity(ready.len());
     for Ready { change, real, metadata, temporary } in ready {
         if let Err(error) = replace(temporary, &real) {
@@ -257,6 +270,10 @@ mod tests {
         Allowed::below(&[dir.to_owned()]).unwrap()
     }
 
+    fn never() -> bool {
+        false
+    }
+
     fn text(dir: &Path, name: &str) -> String {
         fs::read_to_string(dir.join(name)).unwrap()
     }
@@ -279,7 +296,7 @@ mod tests {
         let before = fs::metadata(&real).unwrap();
         symlink("real/main.tf", dir.path().join("link.tf")).unwrap();
         plan.files[0].os_path = dir.path().join("link.tf");
-        assert_eq!(write(&plan, &below(dir.path())).files, ["real/main.tf"]);
+        assert_eq!(write(&plan, &below(dir.path()), &never).files, ["real/main.tf"]);
         assert_eq!(text(dir.path(), "real/main.tf"), "new");
         assert!(fs::symlink_metadata(dir.path().join("link.tf")).unwrap().is_symlink());
         let after = fs::metadata(&real).unwrap();
@@ -295,7 +312,7 @@ mod tests {
         symlink(outside.path().join("x.tf"), dir.path().join("in/x.tf")).unwrap();
         plan.files[0].os_path = dir.path().join("in/x.tf");
         fs::write(dir.path().join("in/c.tf"), "mine").unwrap();
-        let written = write(&plan, &below(&dir.path().join("in")));
+        let written = write(&plan, &below(&dir.path().join("in")), &never);
         assert_eq!(written.files, [""; 0]);
         let reasons: Vec<(&str, bool)> =
             written.left.iter().map(|left| (left.file.as_str(), left.reason.contains("outside"))).collect();
@@ -311,7 +328,7 @@ mod tests {
         let (dir, plan) = tree(&[("a/1.tf", &["a"]), ("a/2.tf", &["a"]), ("b/1.tf", &["b"])]);
         let mode = fs::Permissions::from_mode(0o444);
         fs::set_permissions(dir.path().join("a/2.tf"), mode).unwrap();
-        let written = write(&plan, &below(dir.path()));
+        let written = write(&plan, &below(dir.path()), &never);
         assert_eq!(written.files, ["b/1.tf"]);
         assert_eq!((written.left.len(), written.left[0].file.as_str()), (1, "a/2.tf"));
         assert_eq!(written.left[0].roots, ["a"]);
@@ -323,7 +340,7 @@ mod tests {
     fn a_failure_after_the_first_replacement_gives_the_old_bytes_back() {
         let (dir, plan) = tree(&[("a/1.tf", &["a"]), ("a/2.tf", &["a"]), ("a/3.tf", &["a"])]);
         let mut calls = 0;
-        let written = write_with(&plan, &below(dir.path()), &mut |temporary, target| {
+        let written = write_with(&plan, &below(dir.path()), &never, &mut |temporary, target| {
             calls += 1;
             if calls == 3 {
                 return Err(io::Error::other("no more"));
@@ -339,10 +356,34 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_leaves_no_component_half_written_and_nothing_beside_the_files() {
+        let names_of_all = ["a/1.tf", "a/2.tf", "b/1.tf", "b/2.tf"];
+        // Asked once before each file of a component and once more for each: four times, then it is replaced.
+        for (asked_before_the_stop, expected) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 2), (7, 2), (8, 4)] {
+            let files = names_of_all.map(|name| (name, [name.get(..1).unwrap()]));
+            let files: Vec<(&str, &[&str])> = files.iter().map(|(name, root)| (*name, &root[..])).collect();
+            let (dir, plan) = tree(&files);
+            let asked = std::cell::Cell::new(0);
+            let stopped = || asked.replace(asked.get() + 1) >= asked_before_the_stop;
+            let written = write(&plan, &below(dir.path()), &stopped);
+            assert_eq!(written.files, names_of_all[..expected], "{asked_before_the_stop}");
+            let left: Vec<(&str, &str)> =
+                written.left.iter().map(|left| (left.roots[0].as_str(), left.reason.as_str())).collect();
+            let why = "was not begun: the run was interrupted";
+            assert_eq!(left, [("a", why), ("b", why)][expected / 2..]);
+            for (at, name) in names_of_all.iter().enumerate() {
+                assert_eq!(text(dir.path(), name), if at < expected { "new" } else { "old" });
+            }
+            assert_eq!(names(&dir.path().join("a")), ["1.tf", "2.tf"]);
+            assert_eq!(names(&dir.path().join("b")), ["1.tf", "2.tf"]);
+        }
+    }
+
+    #[test]
     fn what_could_not_be_restored_is_named() {
         let (dir, plan) = tree(&[("a/1.tf", &["a"]), ("a/2.tf", &["a"])]);
         let mut calls = 0;
-        let written = write_with(&plan, &below(dir.path()), &mut |temporary, target| {
+        let written = write_with(&plan, &below(dir.path()), &never, &mut |temporary, target| {
             calls += 1;
             if calls > 1 {
                 return Err(io::Error::other("no more"));
@@ -359,10 +400,10 @@ mod tests {
     fn one_real_file_is_written_once() {
         let (dir, mut plan) = tree(&[("a.tf", &["a"]), ("b.tf", &["a"])]);
         plan.files[1].os_path = dir.path().join("a.tf");
-        assert_eq!(write(&plan, &below(dir.path())).files, ["a.tf", "b.tf"]);
+        assert_eq!(write(&plan, &below(dir.path()), &never).files, ["a.tf", "b.tf"]);
         fs::write(dir.path().join("a.tf"), "old").unwrap();
         plan.files[1].after = b"other".to_vec();
-        assert!(write(&plan, &below(dir.path())).left[0].reason.contains("same file as a.tf"));
+        assert!(write(&plan, &below(dir.path()), &never).left[0].reason.contains("same file as a.tf"));
         assert_eq!(text(dir.path(), "a.tf"), "old");
     }
 
@@ -375,7 +416,7 @@ mod tests {
         let pipe = dir.path().join("a/main.tf");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         fs::create_dir(dir.path().join("b/main.tf")).unwrap();
-        let written = write(&plan, &below(dir.path()));
+        let written = write(&plan, &below(dir.path()), &never);
         assert_eq!(written.files, ["c/main.tf"]);
         let reasons: Vec<&str> = written.left.iter().map(|left| left.reason.as_str()).collect();
         assert_eq!(reasons, ["could not be read again: it is no regular file"; 2]);
@@ -397,7 +438,7 @@ mod tests {
         assert_eq!(still_there(&ready), Ok(()));
         swap();
         assert!(still_there(&ready).unwrap_err().contains("through a link since it was read"));
-        let written = write(&plan, &below(&dir.path().join("in")));
+        let written = write(&plan, &below(&dir.path().join("in")), &never);
         assert!(written.left[0].reason.contains("outside of the paths given"), "{:?}", written.left);
         assert_eq!(text(outside.path(), "main.tf"), "old");
         assert_eq!(names(outside.path()), ["main.tf"]);
@@ -408,7 +449,7 @@ mod tests {
     fn a_second_name_of_the_file_keeps_the_old_text() {
         let (dir, plan) = tree(&[("in/main.tf", &["a"])]);
         fs::hard_link(dir.path().join("in/main.tf"), dir.path().join("outside.tf")).unwrap();
-        assert_eq!(write(&plan, &below(&dir.path().join("in"))).files, ["in/main.tf"]);
+        assert_eq!(write(&plan, &below(&dir.path().join("in")), &never).files, ["in/main.tf"]);
         assert_eq!(
             (text(dir.path(), "in/main.tf"), text(dir.path(), "outside.tf")),
             ("new".into(), "old".into())

@@ -32,6 +32,7 @@ mod linux {
 
     use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, open, openat, statat};
 
+    use super::super::bounded;
     use super::Kind;
 
     /// Entries of a few hundred files; more are fetched in turns. No single name is longer than 255 bytes.
@@ -76,9 +77,15 @@ mod linux {
             })
         }
 
-        /// Opens one of its files for reading, through links.
+        /// Whether it is on a file system that stores nothing.
+        pub(in super::super) fn is_shown_only(&self) -> io::Result<bool> {
+            bounded::is_shown_only(&self.0)
+        }
+
+        /// Opens one of its files for reading, through links; without waiting for what was put in its place.
         pub(in super::super) fn open_file(&self, name: &OsStr) -> io::Result<File> {
-            Ok(openat(&self.0, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+            Ok(openat(&self.0, name, flags, Mode::empty())?.into())
         }
     }
 
@@ -127,6 +134,7 @@ mod portable {
     use std::io;
     use std::path::{Path, PathBuf};
 
+    use super::super::bounded;
     use super::Kind;
 
     /// A directory.
@@ -154,6 +162,11 @@ mod portable {
                 listing.0.push((entry.file_name(), kind));
             }
             Ok(listing)
+        }
+
+        /// Whether it is on a file system that stores nothing.
+        pub(in super::super) fn is_shown_only(&self) -> io::Result<bool> {
+            bounded::is_shown_only(&self.0)
         }
 
         /// Opens one of its files for reading, through links.

@@ -9,6 +9,7 @@ pub mod excerpt;
 pub mod facts;
 mod habits;
 pub mod inventory;
+pub mod link;
 pub mod mentions;
 pub mod merge;
 pub mod needles;

@@ -148,10 +148,11 @@ impl Candidate<'_> {
     pub fn read(&self, buffer: &mut Buffer, limit: usize) -> io::Result<bool> {
         buffer.clear();
         let file = match self.opened {
-            Some(directory) => directory.open_file(self.name),
-            None => fs::File::open(self.os_path()),
+            // What stands in a directory of the walk is what its listing said; only a link leads elsewhere.
+            Some(directory) if !self.is_link => directory.open_file(self.name)?,
+            _ => bounded::open(&self.os_path())?.0,
         };
-        buffer.fill(&file?, limit)
+        buffer.fill(&file, limit)
     }
 }
 
@@ -201,6 +202,9 @@ struct Dir {
     git_ignored: bool,
     /// A link that leads out of the walk: its own files are read, its subdirectories are not.
     flat: bool,
+    /// It need not be on the file system of the directory before it, which was looked at: a link led here, the walk begins
+    /// here, or it is where systems show themselves (`/proc`).
+    is_new_ground: bool,
 }
 
 impl Dir {
@@ -344,6 +348,7 @@ pub fn walk<T: Send>(
                     repository: root.map(|root| Arc::new(Repository::new(root))),
                     git_ignored: false,
                     flat: *flat,
+                    is_new_ground: true,
                 };
                 scope.spawn(move |scope| walk_dir(shared, scope, dir));
             } else if !canonical.is_file() {
@@ -359,6 +364,7 @@ pub fn walk<T: Send>(
                     repository: None,
                     git_ignored: false,
                     flat: true,
+                    is_new_ground: true,
                 };
                 let standing = Standing::Plain;
                 let file = Candidate { dir: &dir, opened: None, name, standing, is_link: false };
@@ -548,7 +554,12 @@ fn unreadable(path: &str, error: &io::Error) -> Problem {
 }
 
 fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, mut dir: Dir) {
-    let opened = Directory::open(&dir.os_path).and_then(|opened| Ok((opened.list()?, opened)));
+    let opened = Directory::open(&dir.os_path).and_then(|opened| {
+        if dir.is_new_ground && opened.is_shown_only()? {
+            return Err(io::Error::other(bounded::SHOWN_ONLY));
+        }
+        Ok((opened.list()?, opened))
+    });
     let (entries, opened) = match opened {
         Ok(opened) => opened,
         Err(error) => return shared.problem(unreadable(&dir.shown, &error)),
@@ -619,6 +630,7 @@ fn enter<'s, T: Send>(
         git_ignored: dir.rule_for(real, true).is_some(),
         real: real.to_owned(),
         flat: false,
+        is_new_ground: dir.real.parent().is_none(),
     };
     scope.spawn(move |scope| walk_dir(shared, scope, child));
 }
@@ -683,6 +695,7 @@ fn visit_link<'s, T: Send>(
                         repository: None,
                         git_ignored: false,
                         flat: true,
+                        is_new_ground: true,
                     };
                     scope.spawn(move |scope| walk_dir(shared, scope, child));
                 }

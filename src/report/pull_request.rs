@@ -30,8 +30,8 @@ pub struct PullRequest<'a> {
     pub before: &'a Inventory,
     /// The repository with the whole plan carried out.
     pub after: &'a Inventory,
-    /// Branches with commits that this one lacks.
-    pub branches: &'a [String],
+    /// Branches with commits that this one lacks, or why that is not known.
+    pub branches: Result<&'a [String], &'a str>,
 }
 
 impl PullRequest<'_> {
@@ -301,14 +301,19 @@ impl PullRequest<'_> {
     }
 
     fn rebase(&self) -> String {
-        if self.branches.is_empty() {
-            return String::new();
+        match self.branches {
+            Ok([]) => String::new(),
+            Ok(branches) => format!(
+                "## Branches to rebase\n\nThese have commits that are not merged. A run from one of them takes the old \
+                 locks until it is rebased:\n\n{}",
+                list(branches.iter().map(|branch| span(branch)).collect())
+            ),
+            Err(why) => format!(
+                "## Branches to rebase\n\nWhich branches have commits that are not merged is not known: {}. A run from \
+                 one of them takes the old locks until it is rebased.\n",
+                span(why)
+            ),
         }
-        format!(
-            "## Branches to rebase\n\nThese have commits that are not merged. A run from one of them takes the old \
-             locks until it is rebased:\n\n{}",
-            list(self.branches.iter().map(|branch| span(branch)).collect())
-        )
     }
 
     fn back(&self) -> String {

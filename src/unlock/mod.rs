@@ -7,7 +7,6 @@
 
 pub mod decide;
 pub mod digest;
-pub mod interrupts;
 #[cfg(feature = "aws")]
 pub mod perform;
 pub mod record;

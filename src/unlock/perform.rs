@@ -8,7 +8,6 @@ use tokio::runtime::Runtime;
 
 use super::decide::{self, Refusal, Removal};
 use super::digest::{DigestDecision, DigestSeen, Item};
-use super::interrupts::Interrupts;
 use super::record::{Action, After};
 use super::seen::{Proof, Seen, Side, State, Store};
 use super::stores::{Conditions, Stores, Written};
@@ -17,6 +16,7 @@ use crate::audit::collect::clients::Clients;
 use crate::audit::collect::meter::Meter;
 use crate::audit::expected::{Access, TableRef};
 use crate::audit::lock_info::LockBody;
+use crate::interrupts;
 
 /// The store deletes without looking at the condition.
 pub const UNCONDITIONAL: &str = "unlock-store-unconditional";
@@ -25,7 +25,6 @@ pub const UNCONDITIONAL: &str = "unlock-store-unconditional";
 pub struct Session {
     runtime: Runtime,
     options: CollectOptions,
-    interrupts: Interrupts,
 }
 
 /// What was done, and what is true now.
@@ -44,9 +43,9 @@ impl Session {
     /// Why there can be no session.
     pub fn new(options: CollectOptions) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let interrupts =
-            Interrupts::listen().map_err(|error| format!("signals can't be handled: {error}"))?;
-        Ok(Self { runtime: runtime.map_err(|error| error.to_string())?, options, interrupts })
+        // Found out before anything is shown or asked: nothing is removed where an interrupt could cut it in half.
+        interrupts::listen().map_err(|error| error.to_string())?;
+        Ok(Self { runtime: runtime.map_err(|error| error.to_string())?, options })
     }
 
     /// The way to one state. `table` is none where its runs lock in S3 alone.
@@ -101,11 +100,18 @@ impl Session {
 
     /// Whether an interrupt came during a write: nothing new should be begun.
     pub fn interrupted(&self) -> bool {
-        self.interrupts.heard()
+        interrupts::heard()
     }
 
     fn held<T>(&self, work: impl Future<Output = T>) -> T {
-        self.interrupts.holding(|| self.runtime.block_on(work))
+        // `new` made sure that there are handlers.
+        let held = interrupts::hold().ok();
+        let done = self.runtime.block_on(work);
+        // The caller says first what was done.
+        if let Some(held) = held {
+            held.and_go_on();
+        }
+        done
     }
 
     /// Removes what was decided on, while it is what was read.

@@ -20,6 +20,7 @@ use crate::cli::progress::Line;
 use crate::cli::tree::{is_nothing, scanned};
 use crate::config::Config;
 use crate::moment::Moment;
+use crate::repo::bounded;
 use crate::repo::inventory::Inventory;
 
 /// What should be there, and what of the repository could not be read.
@@ -45,7 +46,8 @@ pub(super) fn named_file(text: &str) -> Result<(String, PathBuf), String> {
 
 /// A file that the user named.
 pub(super) fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(file).map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))
+    bounded::read_named(file)
+        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))
 }
 
 /// The snapshot to judge, and what to hold it against.
@@ -280,7 +282,6 @@ fn lock_body(dir: &Path, bucket: &str, key: &str) -> Option<Vec<u8>> {
         return None;
     }
     let path = dir.join(below);
-    let known = fs::metadata(&path).ok()?;
     // No lock document is larger; a byte more is enough to see that it is none.
-    (known.is_file() && known.len() <= MAX_BYTES as u64 + 1).then(|| fs::read(&path).ok()).flatten()
+    bounded::read(&path, MAX_BYTES + 1).ok()
 }

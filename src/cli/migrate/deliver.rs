@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::super::failure::Failure;
 use super::super::output::{self, Terminal};
 use super::{Args, Format, Planned};
+use crate::interrupts;
 use crate::migrate::commit::{Commit, commit};
 use crate::migrate::diff;
 use crate::migrate::forge::{self, Request};
@@ -29,9 +30,15 @@ pub(super) fn deliver(args: &Args, planned: &Planned, terminal: Terminal) -> Res
     let mut all_done = true;
     let mut said = String::new();
     if args.write {
+        // A signal waits until each group is whole or as it was, and until that is said.
+        let held = interrupts::hold().map_err(|error| Failure::new(error.to_string()))?;
         let written = written(args, plan)?;
         all_done = written.left.is_empty();
         said.push_str(&say_written(&written));
+        if interrupts::heard() {
+            output::to_stderr(&said);
+        }
+        drop(held);
     }
     if args.commit || args.pr_dir.is_some() {
         said.push_str(&requests(args, planned)?);
@@ -137,7 +144,7 @@ fn written(args: &Args, plan: &Plan) -> Result<Written, Failure> {
     let paths = &args.tree.paths;
     let starts = if paths.is_empty() { &here } else { paths };
     let allowed = Allowed::below(starts).map_err(|error| Failure::new(format!("a path is gone: {error}")))?;
-    Ok(write(plan, &allowed))
+    Ok(write(plan, &allowed, &interrupts::heard))
 }
 
 fn say_written(written: &Written) -> String {
@@ -178,11 +185,11 @@ fn requests(args: &Args, planned: &Planned) -> Result<String, Failure> {
     let groups = groups(plan, by);
     let after = planned.after();
     let repository = only_repository(plan)?;
-    let branches = repository.as_ref().map(Repository::unmerged_branches).unwrap_or_default();
-    let made: Vec<(&Group, PullRequest<'_>)> = groups
-        .iter()
-        .map(|group| (group, request(plan, group, &planned.before, &after, &branches)))
-        .collect();
+    let branches = repository.as_ref().map_or(Ok(Vec::new()), Repository::unmerged_branches);
+    let branches = branches.map_err(|error| error.to_string());
+    let branches = branches.as_ref().map(Vec::as_slice).map_err(String::as_str);
+    let made: Vec<(&Group, PullRequest<'_>)> =
+        groups.iter().map(|group| (group, request(plan, group, &planned.before, &after, branches))).collect();
     let mut out = String::new();
     if let Some(dir) = &args.pr_dir {
         save(dir, plan, &made)?;
@@ -207,7 +214,7 @@ fn request<'a>(
     group: &'a Group,
     before: &'a Inventory,
     after: &'a Inventory,
-    branches: &'a [String],
+    branches: Result<&'a [String], &'a str>,
 ) -> PullRequest<'a> {
     PullRequest { plan, group, before, after, branches }
 }
@@ -229,10 +236,7 @@ fn files_of<'a>(plan: &'a Plan, group: &Group) -> Vec<&'a FileChange> {
 }
 
 fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(), Failure> {
-    let failed = |path: &Path, error: std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(dir).map_err(|error| failed(dir, error))?;
+    output::make_dir("--pr-dir", dir)?;
     let everything: Vec<&FileChange> = plan.files.iter().collect();
     let base = Base::of(&everything);
     output::to_stderr(&warn_of_secrets(&base.diff(&everything)));
@@ -243,8 +247,7 @@ fn save(dir: &Path, plan: &Plan, made: &[(&Group, PullRequest<'_>)]) -> Result<(
             ("md", request.body().into_bytes()),
         ] {
             let path = dir.join(format!("{}.{end}", group.slug));
-            output::no_link("--pr-dir", &path)?;
-            fs::write(&path, bytes).map_err(|error| failed(&path, error))?;
+            output::write_file(&bytes, "--pr-dir", &path)?;
         }
     }
     Ok(())

@@ -10,6 +10,7 @@ use crate::policy::{
     Case, Compiled, Context, Decision, Entry, Layer, Policies, Principal, Request, Verdict, answer,
     contradicts_owner, contradicts_principal, crosses_partitions, decide, read_cases,
 };
+use crate::repo::bounded;
 
 /// What `--help` says at its end.
 const MORE: &str = "\
@@ -254,7 +255,7 @@ fn context(args: &Args) -> Result<Context, Failure> {
 }
 
 fn read(file: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(file)
+    let bytes = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     Failure::utf8(file.display(), bytes)
 }

@@ -1,7 +1,6 @@
 //! `lockshift policy`: the policies that the states here need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use super::documents::{Format, Report, Statement, Unplaced, files, hcl, json};
 use super::said::{said, told};
@@ -136,13 +135,9 @@ fn write(args: &Args, report: &Report) -> Result<(), Failure> {
     }
     // All of it is made before any of it is written.
     let files = files(report, args.format)?;
-    let failed = |path: &Path, error: &std::io::Error| {
-        Failure::new(format!("could not write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(dir).map_err(|error| failed(dir, &error))?;
+    output::make_dir("--out-dir", dir)?;
     for (name, text) in files {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+        output::write_file(text.as_bytes(), "--out-dir", &dir.join(name))?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::cli::output::OutArgs;
 use crate::cli::tree::{ConfigArgs, TreeArgs};
 use crate::policy::is_account;
 use crate::policy::recommend::Roles;
+use crate::repo::bounded;
 
 /// What to look at, for whom, and how to say it.
 #[derive(Debug, clap::Args)]
@@ -189,7 +190,7 @@ pub(super) fn existing(
         ))
         .help("name the bucket: `--bucket BUCKET`"));
     }
-    let bytes = std::fs::read(file)
+    let bytes = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     let text = Failure::utf8(file.display(), bytes)?;
     if text.trim().is_empty() {

@@ -10,6 +10,7 @@ use super::super::tree::{TreeArgs, scanned};
 use super::Args;
 use crate::audit::expected::{Access, Expected, ExpectedState, TableRef};
 use crate::config::Config;
+use crate::repo::bounded;
 use crate::repo::inventory::LockMode;
 use crate::rules;
 use crate::unlock::decide::WhichLock;
@@ -288,7 +289,7 @@ fn from_audit(
             None => failure.help("`lockshift explain` lists all rules"),
         });
     }
-    let text = std::fs::read(file)
+    let text = bounded::read_named(file)
         .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
     let audit: AuditJson = serde_json::from_slice(&text).map_err(|error| {
         Failure::json(file.display(), &text, "no audit's JSON", &error)
