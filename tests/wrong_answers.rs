@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -13,15 +14,23 @@ use tempfile::TempDir;
 
 /// Exit code and JSON of `scan ARGS`, failing for no finding.
 fn scan(dir: &TempDir, args: &[&str]) -> (i32, Value) {
+    scan_in(dir.path(), args)
+}
+
+fn scan_in(dir: &Path, args: &[&str]) -> (i32, Value) {
     let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
         .args(["scan", "--format", "json", "--fail-on", "never"])
         .args(args)
-        .current_dir(dir.path())
+        .current_dir(dir)
         .output()
         .unwrap();
     let said = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code().unwrap(), said)
+}
+
+fn fires(said: &Value, rule: &str) -> bool {
+    said["findings"].as_array().unwrap().iter().any(|finding| finding["rule"] == rule)
 }
 
 fn modes(said: &Value) -> Vec<(&str, &str)> {
@@ -426,4 +435,70 @@ fn a_tofu_file_without_a_backend_takes_the_place_of_the_one_with_it() {
         let (_, said) = scan(&beside, &[]);
         assert_eq!(said["roots"][0]["backends"][0]["engine"].as_str(), Some("any"), "{hiding}");
     }
+}
+
+/// A script that changes its directory names a file by a path from there, above what is scanned.
+#[test]
+fn a_config_file_above_the_scanned_path_is_seen_from_where_the_command_runs() {
+    let complete = "bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"t\"\n";
+    let flag = "terraform init -backend-config=../../common/be.tfbackend";
+    for (script, roots) in [
+        (format!("cd r5 && {flag}"), &["r5"][..]),
+        (flag.replace("terraform", "terraform -chdir=r5"), &["r5"]),
+        (format!("pushd r5\n{flag}\npopd"), &["r5"]),
+        (format!("for s in r5 r6; do\n  (cd \"$s\" && {flag})\ndone"), &["r5", "r6"]),
+    ] {
+        let mut files = vec![
+            ("common/be.tfbackend", complete.to_owned()),
+            ("team/deploy.sh", format!("#!/bin/sh\n{script}\n")),
+        ];
+        let mains: Vec<String> = roots.iter().map(|root| format!("team/{root}/main.tf")).collect();
+        for main in &mains {
+            files.push((main, "terraform {\n  backend \"s3\" {}\n}\n".to_owned()));
+        }
+        let dir = tree(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
+        let expected = |top: &str| -> Vec<(String, &str)> {
+            roots.iter().map(|root| (format!("{top}{root}"), "dynamodb")).collect()
+        };
+        let seen = |said: &Value| -> Vec<(String, String)> {
+            modes(said).iter().map(|(path, mode)| ((*path).to_owned(), (*mode).to_owned())).collect()
+        };
+        let owned = |all: Vec<(String, &str)>| -> Vec<(String, String)> {
+            all.into_iter().map(|(path, mode)| (path, mode.to_owned())).collect()
+        };
+        let (_, below) = scan_in(&dir.path().join("team"), &[]);
+        assert_eq!(seen(&below), owned(expected("")), "{script}");
+        for rule in ["mixed-backend-config", "incomplete-backend", "unattributed-source"] {
+            assert!(!fires(&below, rule), "{rule}: {script}");
+        }
+        let (_, whole) = scan(&dir, &[]);
+        assert_eq!(seen(&whole), owned(expected("team/")), "{script}");
+
+        // A root module around it does not take the file for its own.
+        fs::write(dir.path().join("team/top.tf"), module("    use_lockfile = true\n")).unwrap();
+        let (_, below) = scan_in(&dir.path().join("team"), &[]);
+        let mut all = expected("");
+        all.insert(0, (".".to_owned(), "lockfile"));
+        assert_eq!(seen(&below), owned(all), "{script}");
+        for rule in ["still-dual", "dual-locking", "incomplete-backend"] {
+            assert!(!fires(&below, rule), "{rule}: {script}");
+        }
+    }
+}
+
+/// The same words lead to another file from the script's own directory; that one is named by nobody.
+#[test]
+fn a_config_file_is_not_also_taken_from_beside_the_script() {
+    let complete = |table: &str| {
+        format!("bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"{table}\"\n")
+    };
+    let dir = tree(&[
+        ("out/be.tfbackend", &complete("wrong")),
+        ("team/out/be.tfbackend", &complete("right")),
+        ("team/deploy.sh", "#!/bin/sh\ncd r5 && terraform init -backend-config=../out/be.tfbackend\n"),
+        ("team/r5/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+    ]);
+    let (_, said) = scan_in(&dir.path().join("team"), &[]);
+    assert_eq!(modes(&said), [("r5", "dynamodb")]);
+    assert_eq!(said["roots"][0]["backends"][0]["dynamodb_table"], "right");
 }

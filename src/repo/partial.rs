@@ -8,7 +8,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRef
 use super::facts::{Call, dir_of};
 use super::habits::{habits, shared_var_files};
 use super::inventory::{Habit, SharedVarFile};
-use super::pattern::{Captures, Index, Pattern, agree};
+use super::pattern::{Captures, Index, Pattern, above, agree};
 use super::script_paths::{bases, is_test, reach};
 use super::setting::Value;
 use super::source::{Source, SourceKind};
@@ -437,12 +437,7 @@ impl<'a> Work<'a> {
 
     /// The only root module that lacks settings below the directory's parent or grandparent.
     fn beside(&self, dir: &str) -> Option<usize> {
-        let mut around = dir;
-        for _ in 0..2 {
-            if around == "." {
-                return None;
-            }
-            around = dir_of(around);
+        for around in above(dir).skip(1).take(2) {
             let mut below = self.partial_index.under(around);
             if let Some(only) = below.next() {
                 return below.next().is_none().then_some(only);
