@@ -36,6 +36,9 @@ const SECRET_WORDS: &[&str] = &[
     "external_id",
     "begin ",
     "authorization",
+    "bearer ",
+    "signature",
+    "sensitive",
     // Hashes of passwords, as `crypt` writes them.
     "$1$",
     "$2a$",

@@ -10,7 +10,7 @@ use super::habits::{habits, shared_var_files};
 use super::inventory::{Habit, SharedVarFile};
 use super::pattern::{Captures, Index, Pattern, above, agree};
 use super::script_paths::{bases, is_test, reach};
-use super::setting::Value;
+use super::setting::{Value, shown};
 use super::source::{Source, SourceKind};
 use super::syntax::dirs::strip_base;
 use super::syntax::hcl::has_backend_shape;
@@ -265,7 +265,7 @@ impl<'a> Work<'a> {
                     return Targets::Roots(found);
                 }
             }
-            return Targets::None(format!("the command runs in `{dir}`, which is no root module here"));
+            return Targets::None(format!("the command runs in `{}`, which is no root module here", shown(dir)));
         }
         if let Some(root) = self.root_index.get(home) {
             return Targets::Roots(vec![(root, Captures::new())]);
