@@ -359,7 +359,7 @@ fn every_command_that_a_help_or_a_page_names_runs() {
                 // A text goes on behind a `\\` at the end of a line; what is put in stands for any word.
                 let code = code.join("\n");
                 let joined: Vec<&str> = code.split("\\\n").map(str::trim_start).collect();
-                texts.push((path.display().to_string(), joined.concat().replace("{}", "x")));
+                texts.push((path.display().to_string(), joined.concat().replace("{}", "s3")));
             }
         }
     }

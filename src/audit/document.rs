@@ -24,7 +24,7 @@ const NAMES: &[&str] = &["schema_version", "generated_at", "states", "findings",
 
 /// Other documents of ours, each by names that only it has.
 const OTHERS: &[(&[&str], &str)] = &[
-    (&["steps", "refusals"], "the plan that `lockshift migrate --format json` prints"),
+    (&["steps", "refusals"], "the plan that `lockshift migrate` prints as JSON"),
     (&["roots", "findings"], "what `lockshift scan --format json` prints"),
     (&["taken_at", "buckets"], "a snapshot that `lockshift audit --save-snapshot` made, not yet judged"),
 ];

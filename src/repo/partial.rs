@@ -265,7 +265,10 @@ impl<'a> Work<'a> {
                     return Targets::Roots(found);
                 }
             }
-            return Targets::None(format!("the command runs in `{}`, which is no root module here", shown(dir)));
+            return Targets::None(format!(
+                "the command runs in `{}`, which is no root module here",
+                shown(dir)
+            ));
         }
         if let Some(root) = self.root_index.get(home) {
             return Targets::Roots(vec![(root, Captures::new())]);

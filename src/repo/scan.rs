@@ -488,8 +488,7 @@ fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
 fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
     let known: BTreeSet<&str> =
         kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
-    let is_there =
-        |(shown, os_path): &(String, PathBuf)| known.contains(shown.as_str()) || os_path.is_file();
+    let is_there = |(shown, os_path): &(String, PathBuf)| known.contains(shown.as_str()) || os_path.is_file();
     let modules = LazyLock::new(|| ModuleDirs::of(kept));
     let named_in = |(id, facts): &(FileId, FileFacts)| {
         let mut found = Vec::new();

@@ -360,7 +360,9 @@ pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
             let inner = lexer::body(text.bytes(), block.body);
             match (block.keyword.as_str(), block.labels.as_slice()) {
                 ("variable", [name]) => {
-                    let says = |flag| inner.attribute(flag).is_some_and(|it| it.value_span.of(text.bytes()) != b"false");
+                    let says = |flag| {
+                        inner.attribute(flag).is_some_and(|it| it.value_span.of(text.bytes()) != b"false")
+                    };
                     if says("sensitive") || says("ephemeral") {
                         sensitive.insert(format!("var.{name}"));
                     }

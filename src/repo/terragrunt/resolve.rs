@@ -41,10 +41,9 @@ impl<'a> Merger<'a> {
         let (value, via) = self.evaluator.text(expression, &layer.context);
         let value = match shown_value(value, expression) {
             // `get_env("LOCK_TOKEN", "…")`: what it comes to is the secret.
-            Value::Text(_) if names_a_secret(expression) => Value::Unknown {
-                expression: NOT_SHOWN.to_owned(),
-                reason: "it names a secret".to_owned(),
-            },
+            Value::Text(_) if names_a_secret(expression) => {
+                Value::Unknown { expression: NOT_SHOWN.to_owned(), reason: "it names a secret".to_owned() }
+            }
             value => value,
         };
         Setting { value: without_secrets(&setting.name, value), via, ..setting.clone() }
