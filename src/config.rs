@@ -152,6 +152,11 @@ impl Reader<'_> {
             let message = format!("`{id}` is no judgement but something that was not read: it can't be set");
             return Err(self.error(at, message, Some(help)));
         }
+        if let Some(command) = rule.and_then(|rule| rule.gate_of()) {
+            let help = format!("`lockshift explain {id}` says what lets it pass");
+            let message = format!("`{id}` is a gate of `{command}` and makes no finding: it can't be set");
+            return Err(self.error(at, message, Some(help)));
+        }
         if rule.is_some() {
             return Ok(id.clone());
         }

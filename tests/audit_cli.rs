@@ -139,7 +139,10 @@ fn what_can_t_be_meant_is_2_and_says_so() {
         (&["--snapshot", "no.json"], "error: no.json:1:2: no snapshot: missing field"),
         (&["--snapshot", "list.json"], "error: list.json:1:1: no snapshot: EOF"),
         (&["--s3-export", "b=no.json"], "error: no.json: neither Versions nor Contents"),
-        (&["--baseline", "no.json"], "error: no.json:1:2: no audit's JSON"),
+        (
+            &["--baseline", "no.json"],
+            "error: no.json: no audit's JSON: it is a JSON object without `schema_version`",
+        ),
         (&["empty"], "error: nothing to look at"),
         (&["--s3-export", "no-file"], "error: invalid value"),
         (&["--endpoint-url", "https://me:hunter2@host"], "error: "),

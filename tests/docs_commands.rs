@@ -316,6 +316,87 @@ fn the_pages_of_rules_name_no_flag_that_there_is_not() {
     assert_eq!(parsed, 48);
 }
 
+/// Commands of ours between backticks, as a reader would take them over.
+fn quoted_commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for part in text.split('`').skip(1).step_by(2) {
+        if part.starts_with("lockshift ") && !part.contains(['\n', '<']) {
+            found.push(part.to_owned());
+        }
+    }
+    found
+}
+
+/// What is wrong with a command that somebody is told to run. One that only names a subcommand says no more than that;
+/// with an ellipsis, what is missing is the reader's to put in.
+fn wrong_to_run(command: &str) -> Option<String> {
+    let call = calls(command).pop()?;
+    let subcommands = 1 + usize::from(call.get(1).is_some_and(|word| word == "policy" && call.len() == 3));
+    if call.len() <= 1 + subcommands || command.contains('…') {
+        return parse(&call).err();
+    }
+    lockshift::cli::command().try_get_matches_from(&call).err().map(|error| error.to_string())
+}
+
+/// Every command that the program's own texts and the pages of rules name can be run as it stands there: with all that
+/// it needs.
+#[test]
+fn every_command_that_a_help_or_a_page_names_runs() {
+    let mut texts: Vec<(String, String)> = rules::all()
+        .iter()
+        .map(|rule| (format!("docs/rules/{}.md", rule.id), rule.page.to_owned()))
+        .collect();
+    let mut waiting = vec![repository().join("src")];
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let code = fs::read_to_string(&path).unwrap();
+                let code: Vec<&str> =
+                    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+                // A text goes on behind a `\\` at the end of a line; what is put in stands for any word.
+                let code = code.join("\n");
+                let joined: Vec<&str> = code.split("\\\n").map(str::trim_start).collect();
+                texts.push((path.display().to_string(), joined.concat().replace("{}", "s3")));
+            }
+        }
+    }
+    // What a scan of the fixtures advises.
+    for fixture in ["fixtures/monorepo", "fixtures/broken"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["scan", "--format", "json", fixture])
+            .current_dir(repository())
+            .output()
+            .unwrap();
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let helps =
+            said["findings"].as_array().unwrap().iter().filter_map(|finding| finding["help"].as_str());
+        texts.push((fixture.to_owned(), helps.collect::<Vec<_>>().join("\n")));
+    }
+    let commands: Vec<(&str, String)> = texts
+        .iter()
+        .flat_map(|(file, text)| quoted_commands(text).into_iter().map(move |it| (file.as_str(), it)))
+        .collect();
+    let wrong: Vec<String> = commands
+        .iter()
+        .filter_map(|(file, command)| Some(format!("{file}: `{command}`: {}", wrong_to_run(command)?)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(commands.len() > 100, "{}", commands.len());
+    for (command, runs) in [
+        ("lockshift migrate --include-unlocked", false),
+        ("lockshift migrate --phase dual --include-unlocked", true),
+        ("lockshift migrate", true),
+        ("lockshift policy decide", true),
+        ("lockshift unlock … --only s3", true),
+        ("lockshift unlock s3://b/k --only s3", false),
+    ] {
+        assert_eq!(wrong_to_run(command).is_none(), runs, "{command}");
+    }
+}
+
 #[test]
 fn every_link_between_the_pages_leads_somewhere() {
     for (name, page) in pages() {

@@ -72,6 +72,24 @@ const PLANTED: &[(&str, &str)] = &[
         "data \"terraform_remote_state\" \"n\" {\n  backend = \"s3\"\n  config = {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n    secret_key = \"hunter2-a\"\n    endpoint = \"https://u:hunter2-b@h\"\n  }\n}\ndata \"terraform_remote_state\" \"m\" {\n  backend = \"s3\"\n  config = merge(local.x, { secret_key = \"hunter2-c\" })\n}\n",
     ),
     (
+        "command/init.sh",
+        "terraform init -backend-config=\"bucket=$(curl -H \"Authorization: Bearer hunter2-a\" x)\" -backend-config='region=$(curl -u me:hunter2-b x)' -backend-config=\"$(curl -H 'X-Api-Key: hunter2-c' x)/be.tfbackend\" -lock=$(curl -u me:hunter2-d x)\n",
+    ),
+    ("command/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+    (
+        "named/main.tf",
+        "terraform {\n  backend \"s3\" {\n    bucket = foo(\"aws_secret_access_key=hunter2-a\")\n    key = file(\"/x?X-Amz-Signature=hunter2-b&a\")\n    region = \"x?X-Amz-Signature=hunter2-c&a\"\n    dynamodb_table = templatefile(\"x\", {db_password = \"hunter2-d\"})\n  }\n}\n",
+    ),
+    (
+        "sensitive/main.tofu",
+        "variable \"secret\" {\n  default = \"hunter2-a\"\n  sensitive = true\n}\nvariable \"suffix\" {\n  default = \"hunter2-b\"\n  sensitive = true\n}\nvariable \"db_password\" {\n  default = \"hunter2-c\"\n}\nlocals {\n  table = \"t-${var.suffix}\"\n  token = \"hunter2-d\"\n}\nterraform {\n  backend \"s3\" {\n    bucket = local.table\n    key = \"s-${local.token}\"\n    region = var.db_password\n    dynamodb_table = \"t-${var.secret}\"\n  }\n}\n",
+    ),
+    ("sensitive/terraform.tfvars", "suffix = \"hunter2-e\"\n"),
+    (
+        "grunt3/terragrunt.hcl",
+        "locals {\n  db_password = \"hunter2-a\"\n  table = \"t-${local.db_password}\"\n}\nremote_state {\n  backend = \"s3\"\n  config = {\n    bucket = get_env(\"LOCK_TOKEN\", \"hunter2-b\")\n    key = file(\"/x?X-Amz-Signature=hunter2-c\")\n    region = local.db_password\n    dynamodb_table = local.table\n  }\n}\n",
+    ),
+    (
         "broken/main.tf",
         "terraform {\n  backend \"s3\" {\n    secret_key = \"hunter2-a\" token = \"hunter2-b\"\n    token = \"hunter2-c\n  }\n}\n",
     ),
@@ -95,7 +113,19 @@ fn no_secret_reaches_any_output() {
             .output()
             .unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
-        for place in ["hcl", "expression", "json", "partial", "flags", "grunt", "broken"] {
+        for place in [
+            "hcl",
+            "expression",
+            "json",
+            "partial",
+            "flags",
+            "grunt",
+            "grunt3",
+            "broken",
+            "command",
+            "named",
+            "sensitive",
+        ] {
             // CSV has rows for effective backends alone.
             let expected = place != "broken" || format != "csv";
             assert!(said.contains(place) || !expected, "{format} says nothing of {place}:\n{said}");
@@ -252,4 +282,26 @@ fn a_diff_has_the_files_own_lines_and_no_other_secret() {
         let is_patch = path.extension().is_some_and(|end| end == "patch");
         assert!(is_patch == text.contains(SECRET), "{}", path.display());
     }
+}
+
+/// What is not shown says why; what is near it is shown as it stands.
+#[test]
+fn a_setting_that_names_a_secret_says_so() {
+    let dir = planted();
+    put(
+        dir.path(),
+        "plain/main.tofu",
+        "variable \"suffix\" {\n  default = \"locks\"\n  sensitive = false\n}\nterraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    region = \"r\"\n    dynamodb_table = \"t-${var.suffix}\"\n  }\n}\n",
+    );
+    let (_, stdout, _) = said(dir.path(), &["scan", "--format", "json"]);
+    let said: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let roots = said["roots"].as_array().unwrap();
+    let backend = |path: &str| &roots.iter().find(|root| root["path"] == path).unwrap()["backends"][0];
+    assert_eq!(backend("plain")["dynamodb_table"], "t-locks");
+    assert_eq!(backend("plain")["mode"], "dynamodb");
+    assert_eq!(backend("sensitive")["mode"], "unknown");
+    let text = |path: &str, name: &str| backend(path)[name].to_string();
+    assert!(text("sensitive", "dynamodb_table_unknown").contains("`var.secret` names a secret"));
+    assert!(text("sensitive", "bucket_unknown").contains("only a run can tell `local.table`"));
+    assert!(stdout.contains("(not shown: it names a secret)"));
 }

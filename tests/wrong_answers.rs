@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -13,15 +14,23 @@ use tempfile::TempDir;
 
 /// Exit code and JSON of `scan ARGS`, failing for no finding.
 fn scan(dir: &TempDir, args: &[&str]) -> (i32, Value) {
+    scan_in(dir.path(), args)
+}
+
+fn scan_in(dir: &Path, args: &[&str]) -> (i32, Value) {
     let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
         .args(["scan", "--format", "json", "--fail-on", "never"])
         .args(args)
-        .current_dir(dir.path())
+        .current_dir(dir)
         .output()
         .unwrap();
     let said = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     (output.status.code().unwrap(), said)
+}
+
+fn fires(said: &Value, rule: &str) -> bool {
+    said["findings"].as_array().unwrap().iter().any(|finding| finding["rule"] == rule)
 }
 
 fn modes(said: &Value) -> Vec<(&str, &str)> {
@@ -39,6 +48,11 @@ fn module(settings: &str) -> String {
     format!(
         "terraform {{\n  required_version = \">= 1.5\"\n  backend \"s3\" {{\n    bucket = \"b\"\n    key    = \"k\"\n    region = \"r\"\n{settings}  }}\n}}\n"
     )
+}
+
+/// The same where every version knows the lockfile.
+fn able(module: &str) -> String {
+    module.replace(">= 1.5", ">= 1.11")
 }
 
 /// Seen with Terraform 1.11.4: of several override files only the last one's `required_version` counts.
@@ -598,4 +612,196 @@ fn utf_16_without_a_mark_is_not_passed_over() {
         said,
         [("unreadable", "b/terragrunt.hcl"), ("unreadable", "c/.gitlab-ci.yml"), ("unreadable", "main.tf")]
     );
+}
+
+/// A script that changes its directory names a file by a path from there, above what is scanned.
+#[test]
+fn a_config_file_above_the_scanned_path_is_seen_from_where_the_command_runs() {
+    let complete = "bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"t\"\n";
+    let flag = "terraform init -backend-config=../../common/be.tfbackend";
+    for (script, roots) in [
+        (format!("cd r5 && {flag}"), &["r5"][..]),
+        (flag.replace("terraform", "terraform -chdir=r5"), &["r5"]),
+        (format!("pushd r5\n{flag}\npopd"), &["r5"]),
+        (format!("for s in r5 r6; do\n  (cd \"$s\" && {flag})\ndone"), &["r5", "r6"]),
+    ] {
+        let mut files = vec![
+            ("common/be.tfbackend", complete.to_owned()),
+            ("team/deploy.sh", format!("#!/bin/sh\n{script}\n")),
+        ];
+        let mains: Vec<String> = roots.iter().map(|root| format!("team/{root}/main.tf")).collect();
+        for main in &mains {
+            files.push((main, "terraform {\n  backend \"s3\" {}\n}\n".to_owned()));
+        }
+        let dir = tree(&files.iter().map(|(path, text)| (*path, text.as_str())).collect::<Vec<_>>());
+        let expected = |top: &str| -> Vec<(String, &str)> {
+            roots.iter().map(|root| (format!("{top}{root}"), "dynamodb")).collect()
+        };
+        let seen = |said: &Value| -> Vec<(String, String)> {
+            modes(said).iter().map(|(path, mode)| ((*path).to_owned(), (*mode).to_owned())).collect()
+        };
+        let owned = |all: Vec<(String, &str)>| -> Vec<(String, String)> {
+            all.into_iter().map(|(path, mode)| (path, mode.to_owned())).collect()
+        };
+        let (_, below) = scan_in(&dir.path().join("team"), &[]);
+        assert_eq!(seen(&below), owned(expected("")), "{script}");
+        for rule in ["mixed-backend-config", "incomplete-backend", "unattributed-source"] {
+            assert!(!fires(&below, rule), "{rule}: {script}");
+        }
+        let (_, whole) = scan(&dir, &[]);
+        assert_eq!(seen(&whole), owned(expected("team/")), "{script}");
+
+        // A root module around it does not take the file for its own.
+        fs::write(dir.path().join("team/top.tf"), module("    use_lockfile = true\n")).unwrap();
+        let (_, below) = scan_in(&dir.path().join("team"), &[]);
+        let mut all = expected("");
+        all.insert(0, (".".to_owned(), "lockfile"));
+        assert_eq!(seen(&below), owned(all), "{script}");
+        for rule in ["still-dual", "dual-locking", "incomplete-backend"] {
+            assert!(!fires(&below, rule), "{rule}: {script}");
+        }
+    }
+}
+
+/// The same words lead to another file from the script's own directory; that one is named by nobody.
+#[test]
+fn a_config_file_is_not_also_taken_from_beside_the_script() {
+    let complete =
+        |table: &str| format!("bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"{table}\"\n");
+    let dir = tree(&[
+        ("out/be.tfbackend", &complete("wrong")),
+        ("team/out/be.tfbackend", &complete("right")),
+        ("team/deploy.sh", "#!/bin/sh\ncd r5 && terraform init -backend-config=../out/be.tfbackend\n"),
+        ("team/r5/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+    ]);
+    let (_, said) = scan_in(&dir.path().join("team"), &[]);
+    assert_eq!(modes(&said), [("r5", "dynamodb")]);
+    assert_eq!(said["roots"][0]["backends"][0]["dynamodb_table"], "right");
+}
+
+/// Two names that only differ in bytes that are no UTF-8, or in what stands for them, are two directories.
+#[test]
+#[cfg(unix)]
+fn names_that_are_no_text_are_not_taken_for_one_another() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let dir = TempDir::new().unwrap();
+    for name in [&b"a\xff"[..], "a\u{fffd}".as_bytes()] {
+        let path = dir.path().join(std::ffi::OsStr::from_bytes(name));
+        if fs::create_dir(&path).is_err() {
+            return; // Some file systems take no such names.
+        }
+        fs::write(path.join("main.tf"), able(&module("    dynamodb_table = \"t\"\n"))).unwrap();
+    }
+    let (_, said) = scan(&dir, &[]);
+    assert_eq!(modes(&said), [("a\\xff", "dynamodb"), ("a\u{fffd}", "dynamodb")]);
+    assert!(!fires(&said, "duplicate-backend"));
+    let written = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+        .args(["migrate", "--phase", "dual", "--write", "--quiet", "a\u{fffd}"])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert_eq!(written.status.code(), Some(0), "{}", String::from_utf8_lossy(&written.stderr));
+    let (_, said) = scan(&dir, &[]);
+    assert_eq!(modes(&said), [("a\\xff", "dynamodb"), ("a\u{fffd}", "dual")]);
+}
+
+/// Seen with Terraform 1.11.4: "Missing newline after argument".
+#[test]
+fn a_brace_behind_the_last_argument_is_an_error() {
+    let of = |text: &str| scan(&tree(&[("main.tf", text)]), &[]).1;
+    let behind = of(
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\" }\n}\n",
+    );
+    assert!(fires(&behind, "parse-error") || behind["problems"][0]["kind"] == "parse-error", "{behind}");
+    let below = of(
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n",
+    );
+    assert_eq!(below["problems"].as_array().unwrap().len(), 0);
+}
+
+/// Other JSON than an audit's, and rules that name no lock, release nothing and prove nothing; they are refused.
+#[test]
+fn only_an_audit_passes_for_an_audit() {
+    let audit = r#"{"schema_version":1,"generated_at":"2026-11-30T12:00:00Z","window_seconds":1,"stale_after_seconds":1,
+        "states":[],"findings":[],"unread":[],"probes":[]}"#;
+    let dir = tree(&[
+        ("main.tf", &module("    dynamodb_table = \"t\"\n    use_lockfile = true\n")),
+        ("list.json", "[]"),
+        ("wrong.json", r#"{"schema_version":9,"findings":[]}"#),
+        ("newer.json", &audit.replace(":1,\"gen", ":9,\"gen")),
+        ("audit.json", audit),
+    ]);
+    let (_, scanned) = scan(&dir, &[]);
+    fs::write(dir.path().join("scan.json"), scanned.to_string()).unwrap();
+    let said = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(args)
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    for (file, why) in [
+        ("list.json", "no audit's JSON: invalid type: sequence"),
+        ("wrong.json", "no audit's JSON: it is a JSON object without `generated_at`"),
+        ("newer.json", "an audit's JSON of version 9"),
+        ("scan.json", "it is what `lockshift scan --format json` prints"),
+    ] {
+        for args in [
+            &["unlock", "--from-audit", file, "--rule", "lock-stale"][..],
+            &["migrate", "--phase", "final", "--evidence", file],
+            &["audit", "--bucket", "b", "--baseline", file],
+        ] {
+            let (code, stderr) = said(args);
+            assert_eq!((code, stderr.contains(why)), (2, true), "{args:?}: {stderr}");
+        }
+    }
+    let (code, stderr) = said(&["unlock", "--from-audit", "audit.json", "--rule", "dynamodb-only"]);
+    assert_eq!((code, stderr.contains("names no lock")), (2, true), "{stderr}");
+    let (code, stderr) = said(&["unlock", "--from-audit", "audit.json", "--rule", "lock-stale"]);
+    assert_eq!(code, 0, "{stderr}");
+    let (code, stderr) = said(&["migrate", "--phase", "final", "--evidence", "audit.json"]);
+    assert!(code != 2 && stderr.contains("Refused"), "{stderr}");
+}
+
+/// A root module without a lock gets the lockfile alone, and that is what is said.
+#[test]
+fn what_had_no_lock_is_not_said_to_take_both() {
+    let both = |files: &[(&str, &str)]| {
+        let dir = tree(files);
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["migrate", "--phase", "dual", "--include-unlocked"])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let (none, table) = (able(&module("")), able(&module("    dynamodb_table = \"t\"\n")));
+    let said = both(&[("a/main.tf", &none)]);
+    assert!(said.contains("1 root module to take the lockfile alone, 1 file changes"), "{said}");
+    let said = both(&[("a/main.tf", &none), ("b/main.tf", &table)]);
+    assert!(
+        said.contains("1 root module to take both locks, 1 to take the lockfile alone, 2 files"),
+        "{said}"
+    );
+}
+
+/// Roots that take no lock, and those of which it can't be told, are not migrated.
+#[test]
+fn what_takes_no_lock_is_not_migrated() {
+    let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("b/main.tf", &module(""))]);
+    let (_, said) = scan(&dir, &[]);
+    assert_eq!(
+        said["summary"]["migration"],
+        serde_json::json!({ "backends": 2, "locking": 1, "on_lockfile": 1, "lockfile_alone": 1 })
+    );
+    for format in ["table", "markdown", "html"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["scan", "--fail-on", "never", "--format", format])
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("50%") && !text.contains("(100%)"), "{format}: {text}");
+    }
 }

@@ -8,6 +8,7 @@ pub mod accept;
 pub mod access;
 #[cfg(feature = "aws")]
 pub mod collect;
+pub mod document;
 mod endpoint;
 pub mod expected;
 pub mod import;

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use clap::ValueEnum;
 
 use super::Outcome;
+use super::audit_file;
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
 use super::names;
@@ -362,6 +363,7 @@ fn unwritten(error: &str) -> Failure {
 
 fn read_baseline(file: &Path) -> Result<Baseline, Failure> {
     let bytes = input::read_file(file)?;
+    audit_file::check(file, &bytes)?;
     Baseline::parse(&bytes).map_err(|error| {
         Failure::json(file.display(), &bytes, "no audit's JSON", &error)
             .help("a baseline is made with `lockshift audit --write-baseline FILE` or `--format json`")

@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use globset::GlobMatcher;
 
 use super::Outcome;
+use super::audit_file;
 use super::failure::Failure;
 use super::output::{self, OutArgs, Terminal};
 use super::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, with_line};
@@ -296,8 +297,7 @@ fn options(args: &Args) -> Options {
 }
 
 fn read_evidence(file: &Path) -> Result<Evidence, Failure> {
-    let json = bounded::read_named(file)
-        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
+    let json = audit_file::read(file)?;
     Evidence::parse(&json).map_err(|error| {
         Failure::json(file.display(), &json, "no audit's JSON", &error)
             .help("it is a JSON file: `generated_at`, `states`, `findings`, `unread`, `probes`")

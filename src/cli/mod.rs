@@ -2,6 +2,7 @@
 //! room that prints, reads the environment and knows exit codes.
 
 mod audit;
+mod audit_file;
 mod completions;
 mod explain;
 mod fail_on;

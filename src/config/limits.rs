@@ -11,10 +11,9 @@ pub(super) const LENGTH_OF_TIME: &str = r"^\s*[0-9]+\s*[smhd]\s*$";
 /// What [`super::Date::parse`] takes, but for the number of days in a month.
 pub(super) const DATE: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$";
 
-/// The rules that a configuration can speak of: those that judge.
+/// The rules that a configuration can speak of: those that make findings.
 fn settable() -> Value {
-    let judges = |rule: &&&rules::Rule| !matches!(rule.check, rules::Check::Unread);
-    rules::all().iter().filter(judges).map(|rule| rule.id).collect()
+    rules::all().iter().filter(|rule| rule.is_settable()).map(|rule| rule.id).collect()
 }
 
 pub(super) fn name_rule(schema: &mut Schema) {

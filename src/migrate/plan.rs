@@ -48,6 +48,13 @@ pub struct RootPlan {
     pub tables: Vec<String>,
 }
 
+impl RootPlan {
+    /// Whether it took no lock at all before: it gets the lockfile alone, whatever the phase is.
+    pub fn was_unlocked(&self) -> bool {
+        !self.before.is_empty() && self.before.iter().all(|mode| *mode == LockMode::None)
+    }
+}
+
 /// One file's new bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {

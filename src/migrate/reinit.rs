@@ -1,20 +1,28 @@
 //! The `init -reconfigure` that every changed root module needs before its next run: one command each, and a script
 //! with all of them. Pure text; every word from a file is quoted, so that a shell takes it for nothing but a word.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::repo::facts::Tool;
 use crate::repo::inventory::{EffectiveBackend, Engine, Inventory, RootKind, RootModule};
 use crate::shell::word;
 
 /// The commands for these root modules, from where the paths are told. `after` is the inventory as it will be: the
-/// flags that scripts give may have changed, too.
-pub fn commands(after: &Inventory, roots: &[String]) -> Vec<String> {
+/// flags that scripts give may have changed, too. A backend that is as it was `before` needs none.
+pub fn commands(before: &Inventory, after: &Inventory, roots: &[String]) -> Vec<String> {
     let wanted: BTreeSet<&str> = roots.iter().map(String::as_str).collect();
+    let old: BTreeMap<&str, &RootModule> =
+        before.roots.iter().map(|root| (root.path.as_str(), root)).collect();
     let mut commands = Vec::new();
     for root in after.roots.iter().filter(|root| wanted.contains(root.path.as_str())) {
+        let was = old.get(root.path.as_str()).map_or(&[][..], |root| &root.backends);
+        let stays = |backend: &EffectiveBackend| was.iter().any(|was| is_same(was, backend));
+        let changed: Vec<&EffectiveBackend> =
+            root.backends.iter().filter(|backend| !stays(backend)).collect();
+        // A plan that names the root module knows of a change, even where it can't be seen here.
+        let changed = if changed.is_empty() { root.backends.iter().collect() } else { changed };
         let mut seen = BTreeSet::new();
-        for backend in &root.backends {
+        for backend in changed {
             let command = command(root, backend);
             if seen.insert(command.clone()) {
                 commands.push(command);
@@ -22,6 +30,12 @@ pub fn commands(after: &Inventory, roots: &[String]) -> Vec<String> {
         }
     }
     commands
+}
+
+/// Whether two backends are the same to whoever initialises them: where each setting stands does not matter.
+fn is_same(one: &EffectiveBackend, other: &EffectiveBackend) -> bool {
+    EffectiveBackend { sources: Vec::new(), ..one.clone() }
+        == EffectiveBackend { sources: Vec::new(), ..other.clone() }
 }
 
 fn command(root: &RootModule, backend: &EffectiveBackend) -> String {
@@ -66,7 +80,7 @@ fn relative(from: &str, to: &str) -> String {
 }
 
 /// `reinit.sh`: all commands, each tried, the failed ones counted.
-pub fn script(after: &Inventory, roots: &[String]) -> String {
+pub fn script(before: &Inventory, after: &Inventory, roots: &[String]) -> String {
     let mut out = String::from(
         "#!/bin/sh\n\
          # Initialises every changed root module again: a changed backend stops all runs until then. Writes no state and\n\
@@ -74,7 +88,7 @@ pub fn script(after: &Inventory, roots: &[String]) -> String {
          set -u\n\
          failed=0\n",
     );
-    for command in commands(after, roots) {
+    for command in commands(before, after, roots) {
         out.push_str(&format!(
             "{command} || {{ echo {} >&2; failed=$((failed + 1)); }}\n",
             word(&format!("failed: {command}"))
@@ -97,20 +111,8 @@ mod tests {
         assert_eq!(relative("a", "/etc/x"), "/etc/x");
     }
 
-    /// A real shell runs the script: the words arrive as they were, and a failure is counted and told.
-    #[test]
-    #[cfg(unix)]
-    fn a_shell_takes_the_script() {
-        use std::process::Command;
-        let dir = tempfile::tempdir().unwrap();
-        let nasty = "it's $(touch pwned) ü";
-        std::fs::create_dir(dir.path().join(nasty)).unwrap();
-        let bin = dir.path().join("bin");
-        std::fs::create_dir(&bin).unwrap();
-        std::fs::write(bin.join("terraform"), "#!/bin/sh\npwd\nprintf '%s\\n' \"$@\"\n").unwrap();
-        std::fs::set_permissions(bin.join("terraform"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
-            .unwrap();
-        let root = |path: &str, config: &[&str]| RootModule {
+    fn root(path: &str, config: &[&str]) -> RootModule {
+        RootModule {
             path: path.to_owned(),
             kind: RootKind::Terraform,
             backends: vec![EffectiveBackend {
@@ -134,13 +136,55 @@ mod tests {
             owners: Vec::new(),
             called_by: Vec::new(),
             link_of: None,
+        }
+    }
+
+    /// Terraform and OpenTofu see different backends in one directory, and only one of them changes.
+    #[test]
+    fn only_a_backend_that_changes_is_initialised_again() {
+        use crate::repo::inventory::LockMode;
+        let backends = |terraform: LockMode, opentofu: LockMode| {
+            let mut both = root("a", &[]);
+            let one = both.backends.remove(0);
+            both.backends = [(Engine::Terraform, terraform), (Engine::OpenTofu, opentofu)]
+                .map(|(engine, mode)| EffectiveBackend { engine, mode, ..one.clone() })
+                .to_vec();
+            Inventory { roots: vec![both], ..Inventory::default() }
         };
+        let said = |before: &Inventory, after: &Inventory| commands(before, after, &["a".to_owned()]);
+        let before = backends(LockMode::Dynamodb, LockMode::Lockfile);
+        let after = backends(LockMode::Dual, LockMode::Lockfile);
+        assert_eq!(said(&before, &after), ["(cd a && terraform init -reconfigure)"]);
+        let both = ["(cd a && terraform init -reconfigure)", "(cd a && tofu init -reconfigure)"];
+        assert_eq!(
+            said(
+                &backends(LockMode::Dynamodb, LockMode::Dynamodb),
+                &backends(LockMode::Dual, LockMode::Dual)
+            ),
+            both
+        );
+        assert_eq!(said(&Inventory::default(), &after), both);
+    }
+
+    /// A real shell runs the script: the words arrive as they were, and a failure is counted and told.
+    #[test]
+    #[cfg(unix)]
+    fn a_shell_takes_the_script() {
+        use std::process::Command;
+        let dir = tempfile::tempdir().unwrap();
+        let nasty = "it's $(touch pwned) ü\t%s\\";
+        std::fs::create_dir(dir.path().join(nasty)).unwrap();
+        let bin = dir.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        std::fs::write(bin.join("terraform"), "#!/bin/sh\npwd\nprintf '%s\\n' \"$@\"\n").unwrap();
+        std::fs::set_permissions(bin.join("terraform"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
         let config = format!("{nasty}/dev.tfbackend");
         let inventory = Inventory {
             roots: vec![root(nasty, &[&config, "key=$HOME"]), root("not there", &[])],
             ..Inventory::default()
         };
-        let text = script(&inventory, &[nasty.to_owned(), "not there".to_owned()]);
+        let text = script(&Inventory::default(), &inventory, &[nasty.to_owned(), "not there".to_owned()]);
         std::fs::write(dir.path().join("reinit.sh"), text).unwrap();
         let output = Command::new("sh")
             .arg("reinit.sh")

@@ -14,7 +14,8 @@ use super::text::{Place, Span};
 /// A file as the walk found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileId {
-    /// Path as shown to people: relative to where the walk began, `/` between parts, invalid UTF-8 replaced.
+    /// Path as shown to people: relative to where the walk began, `/` between parts, bytes that are no UTF-8 as
+    /// `\xff`.
     pub path: String,
     /// Path to open it by.
     pub os_path: PathBuf,

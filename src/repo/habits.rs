@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::facts::{Call, dir_of};
 use super::inventory::{Habit, HabitKind, SharedVarFile};
 use super::script_paths::{is_automation, is_test};
+use super::secret::shown;
 use super::shown::resolve;
 use super::text::Place;
 
@@ -58,7 +59,7 @@ pub(crate) fn habits(calls: &[&Call], tops: &[String]) -> Vec<Habit> {
             continue;
         }
         let mut add = |kind, place: &Place| {
-            habits.push(Habit { kind, place: place.clone(), dir: call.dir.clone() });
+            habits.push(Habit { kind, place: place.clone(), dir: call.dir.as_deref().map(shown) });
         };
         if let Some(place) = &call.lock_false {
             add(HabitKind::LockFalse, place);

@@ -17,6 +17,7 @@ use super::owners::Owners;
 use super::partial::{self, Choice};
 use super::problem::{Problem, ProblemKind};
 use super::root_module::{self, ModuleFile, Settings, Winner};
+use super::secret::shown;
 use super::shown::resolve;
 use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, expression::Scope};
@@ -422,7 +423,7 @@ impl<'a> Builder<'a> {
                     root_module::effective(sources, &layers, &winner.shadowed, scope, label, engine);
                 if let Some(file) = choice.missing.first() {
                     // What a file that is not here sets goes over everything else.
-                    let why = format!("`{file}` is given to -backend-config and was not found");
+                    let why = format!("`{}` is given to -backend-config and was not found", shown(file));
                     backend.mode = LockMode::Unknown;
                     backend.dynamodb_table = Knowable::Unknown(why.clone());
                     backend.use_lockfile = Knowable::Unknown(why);

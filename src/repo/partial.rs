@@ -8,8 +8,9 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRef
 use super::facts::{Call, dir_of};
 use super::habits::{habits, shared_var_files};
 use super::inventory::{Habit, SharedVarFile};
-use super::pattern::{Captures, Index, Pattern, agree};
+use super::pattern::{Captures, Index, Pattern, above, agree};
 use super::script_paths::{bases, is_test, reach};
+use super::secret::shown;
 use super::setting::Value;
 use super::source::{Source, SourceKind};
 use super::syntax::backend_arguments::has_backend_shape;
@@ -274,7 +275,10 @@ impl<'a> Work<'a> {
                     return Targets::Roots(found);
                 }
             }
-            return Targets::None(format!("the command runs in `{dir}`, which is no root module here"));
+            return Targets::None(format!(
+                "the command runs in `{}`, which is no root module here",
+                shown(dir)
+            ));
         }
         if let Some(root) = self.root_index.get(home) {
             return Targets::Roots(vec![(root, Captures::new())]);
@@ -446,12 +450,7 @@ impl<'a> Work<'a> {
 
     /// The only root module that lacks settings below the directory's parent or grandparent.
     fn beside(&self, dir: &str) -> Option<usize> {
-        let mut around = dir;
-        for _ in 0..2 {
-            if around == "." {
-                return None;
-            }
-            around = dir_of(around);
+        for around in above(dir).skip(1).take(2) {
             let mut below = self.partial_index.under(around);
             if let Some(only) = below.next() {
                 return below.next().is_none().then_some(only);

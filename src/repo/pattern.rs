@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::facts::dir_of;
 use super::syntax::flags::placeholders;
 
 /// What each placeholder stands for in one match.
@@ -35,6 +36,10 @@ impl<'a> Segment<'a> {
             Segment::Text(text) => Some(text),
             Segment::Pieces(_) => None,
         }
+    }
+
+    fn is_up(&self) -> bool {
+        matches!(self, Segment::Text(".."))
     }
 
     fn is_hole(&self) -> bool {
@@ -71,21 +76,31 @@ pub(crate) struct Pattern<'a> {
 }
 
 impl<'a> Pattern<'a> {
-    /// Reads a path below `base` (`.` for the top). `None` when it leads out of the tree.
+    /// Reads a path below `base` (`.` for the top). One that leads above the top begins with `..`, as paths are shown of
+    /// files there. `None` when it leads above `/`.
     pub(crate) fn below(base: &'a str, path: &'a str) -> Option<Self> {
         let mut segments: Vec<Segment<'_>> = Vec::with_capacity(8);
         segments.extend(base.split('/').filter(|part| !matches!(*part, "" | ".")).map(Segment::Text));
         let from = segments.len();
+        let mut climbs = false;
         for segment in split(path) {
+            climbs |= segment.is_up();
             match segment {
                 Segment::Text("" | ".") => {}
+                Segment::Text("..") if segments.last().is_none_or(Segment::is_up) => {
+                    if base.starts_with('/') {
+                        return None;
+                    }
+                    segments.push(segment);
+                }
                 Segment::Text("..") => {
-                    segments.pop()?;
+                    segments.pop();
                 }
                 segment => segments.push(segment),
             }
         }
-        let leads = segments.get(from).is_some_and(Segment::is_hole);
+        let above = climbs && segments.first().is_some_and(Segment::is_up);
+        let leads = !above && segments.get(from).is_some_and(Segment::is_hole);
         let any_prefix = leads && segments.len() > from + 1;
         if any_prefix {
             segments.drain(..=from);
@@ -93,14 +108,17 @@ impl<'a> Pattern<'a> {
         Some(Self { segments, any_prefix, absolute: base.starts_with('/') })
     }
 
-    /// The same path below any directory.
+    /// The same path below any directory. `None` when it leads out of it.
     pub(crate) fn anywhere(path: &'a str) -> Option<Self> {
-        Self::below(".", path).map(|pattern| Self { any_prefix: true, ..pattern })
+        let pattern = Self::below(".", path)?;
+        let leads_out = pattern.segments.first().is_some_and(Segment::is_up);
+        (!leads_out).then_some(Self { any_prefix: true, ..pattern })
     }
 
     /// Whether nothing but placeholders tells where it leads: it would match anything.
     pub(crate) fn is_open(&self) -> bool {
-        !self.segments.is_empty() && !self.segments.iter().any(Segment::is_solid)
+        let tells = |segment: &Segment<'_>| segment.is_solid() || segment.is_up();
+        !self.segments.is_empty() && !self.segments.iter().any(tells)
     }
 
     /// Number of segments.
@@ -229,6 +247,15 @@ pub(crate) fn agree(one: &Captures, other: &Captures) -> Option<Captures> {
     Some(all)
 }
 
+/// A directory and those around it, as far as shown paths tell: what is above `..` has no name, and the current
+/// directory is not around it.
+pub(crate) fn above(dir: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(dir), |dir| {
+        let is_last = matches!(*dir, "." | "/" | "..") || dir.ends_with("/..");
+        (!is_last).then(|| dir_of(dir))
+    })
+}
+
 /// Paths that exist, found by pattern without looking at each.
 pub(crate) struct Index<'a> {
     sorted: Vec<(&'a str, usize)>,
@@ -260,17 +287,7 @@ impl<'a> Index<'a> {
 
     /// The nearest entry at or above a directory.
     pub(crate) fn nearest(&self, dir: &str) -> Option<usize> {
-        let mut dir = dir;
-        loop {
-            if let Some(found) = self.get(dir) {
-                return Some(found);
-            }
-            dir = match dir.rsplit_once('/') {
-                Some((parent, _)) if !parent.is_empty() => parent,
-                _ if dir != "." => ".",
-                _ => return None,
-            };
-        }
+        above(dir).find_map(|dir| self.get(dir))
     }
 
     /// Entries at or below a directory.
@@ -350,7 +367,7 @@ mod tests {
             ["envs/dev.tfbackend", "envs/prod.tfbackend", "x/envs/qa.tfbackend"]
         );
         assert_eq!(find(&paths, ".", "envs/prod.hcl"), ["envs/prod.hcl"]);
-        assert_eq!(Pattern::below("a", "../../x"), None);
+        assert_eq!(Pattern::below("/a", "../../x"), None);
         assert!(Pattern::below(".", "${DIR}/$FILE").unwrap().is_open());
         assert!(!Pattern::below(".", "$ENV.hcl").unwrap().is_open());
     }
@@ -364,6 +381,18 @@ mod tests {
         assert_eq!(find(&paths, ".", "r/common.hcl"), ["r/common.hcl"]);
         assert_eq!(find(&paths, ".", "r/$X.hcl"), ["r/common.hcl"]);
         assert_eq!(find(&paths, "/r", "$ROOT/envs/dev.hcl"), ["/r/envs/dev.hcl"]);
+    }
+
+    #[test]
+    fn what_lies_above_the_top_is_found_by_its_shown_path() {
+        let paths = ["../../c/x.hcl", "../c/x.hcl", "c/x.hcl", "x.hcl"];
+        assert_eq!(find(&paths, "r5", "../../c/x.hcl"), ["../c/x.hcl"]);
+        assert_eq!(find(&paths, "..", "../c/x.hcl"), ["../../c/x.hcl"]);
+        assert_eq!(find(&paths, "../d", "../c/x.hcl"), ["../c/x.hcl"]);
+        assert_eq!(find(&paths, "r5", "../../$DIR/x.hcl"), ["../c/x.hcl"]);
+        assert_eq!(find(&paths, "r5", "../c/x.hcl"), ["c/x.hcl"]);
+        assert_eq!(Pattern::anywhere("../c/x.hcl"), None);
+        assert!(!Pattern::below(".", "../$DIR").unwrap().is_open());
     }
 
     #[test]
@@ -381,6 +410,11 @@ mod tests {
         assert_eq!(
             (index.nearest("a/b/c/d"), index.nearest("a/b"), index.nearest("x/y")),
             (Some(1), Some(0), None)
+        );
+        let top = Index::new([(".", 0), ("../a", 1)].into_iter());
+        assert_eq!(
+            (top.nearest("x/y"), top.nearest("../a/b"), top.nearest("../b"), top.nearest("/b")),
+            (Some(0), Some(1), None, None)
         );
         assert_eq!(index.under("a").collect::<Vec<_>>(), [0, 1]);
         assert_eq!(index.under(".").count(), 3);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use globset::GlobSet;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -17,9 +18,11 @@ use super::inventory::{Engine, Inventory};
 use super::merge;
 use super::owners::{self, Owners};
 use super::partial;
+use super::pattern::{Index, Pattern};
 use super::problem::{Problem, ProblemKind};
 use super::read::{read_file, wide};
 use super::root_module::{is_module_file, is_override_file, is_tofu_file};
+use super::script_paths::{bases, is_automation};
 use super::shown::{Home, clean, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
@@ -500,15 +503,22 @@ fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
 fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
     let known: HashSet<&str> =
         kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
+    let is_there = |(shown, os_path): &(String, PathBuf)| known.contains(shown.as_str()) || os_path.is_file();
+    let modules = LazyLock::new(|| ModuleDirs::of(kept));
     let named_in = |(id, facts): &(FileId, FileFacts)| {
         let mut found = Vec::new();
         for call in &facts.calls {
             let literal = call.config_files.iter().filter(|(file, _)| !file.contains(['$', '{', '*', '%']));
-            let places = literal.flat_map(|(file, _)| places_of(id, call.dir.as_deref(), file));
-            found.extend(
-                places.filter(|(shown, os_path)| !known.contains(shown.as_str()) && os_path.is_file()),
-            );
+            for (file, _) in literal {
+                let dir = call.dir.as_deref();
+                let named = dir.map(|dir| modules.places_of(id, dir, file)).unwrap_or_default();
+                let named: Vec<_> = named.into_iter().filter(is_there).collect();
+                // One file is meant: what the same words lead to from elsewhere belongs to no one.
+                let elsewhere = named.is_empty().then(|| places_of(id, dir, file).into_iter().find(is_there));
+                found.extend(named.into_iter().chain(elsewhere.flatten()));
+            }
         }
+        found.retain(|(shown, _)| !known.contains(shown.as_str()));
         found
     };
     let found: Vec<(String, PathBuf)> = kept.par_iter().with_min_len(256).flat_map_iter(named_in).collect();
@@ -530,6 +540,33 @@ fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf
     (wanted, by_pattern)
 }
 
+/// Directories with a backend block: commands that say where they run are meant to run in these.
+struct ModuleDirs<'k> {
+    index: Index<'k>,
+    files: Vec<&'k FileId>,
+}
+
+impl<'k> ModuleDirs<'k> {
+    fn of(kept: &'k [(FileId, FileFacts)]) -> Self {
+        let mut files: Vec<&FileId> =
+            kept.iter().filter(|(_, facts)| runs(facts)).map(|(id, _)| id).collect();
+        files.dedup_by_key(|id| id.dir());
+        Self { index: Index::new(files.iter().enumerate().map(|(at, id)| (id.dir(), at))), files }
+    }
+
+    /// Where a file is for a command that runs in `dir`, which may hold placeholders: shown path and path to open.
+    fn places_of(&self, script: &FileId, dir: &str, file: &str) -> Vec<(String, PathBuf)> {
+        let patterns = bases(&script.path).filter_map(|base| Pattern::below(base, dir));
+        let found = patterns.map(|pattern| self.index.find(&pattern)).find(|found| !found.is_empty());
+        let files = found.into_iter().flatten().filter_map(|(at, _)| self.files.get(at));
+        let place = |id: &&FileId| {
+            let os_dir = id.os_path.parent().unwrap_or(Path::new(""));
+            Some((resolve(id.dir(), file)?, os_dir.join(file)))
+        };
+        files.filter_map(place).collect()
+    }
+}
+
 /// Where a file named on a command line could be: relative to the call's directory, to the script's own, and to
 /// the repository's root (taken as the top of the walk). Shown path and path to open.
 fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String, PathBuf)> {
@@ -537,7 +574,13 @@ fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String
     let script_dir = script.os_path.parent().unwrap_or(Path::new(""));
     let top = script_dir.ancestors().take(depth + 1).last().unwrap_or(script_dir);
     let mut places: Vec<(String, PathBuf)> = Vec::new();
-    for (shown_base, os_base) in [(dir_of(&script.path), script_dir), (".", top)] {
+    let mut bases = vec![(dir_of(&script.path), script_dir), (".", top)];
+    // A pipeline's commands run at the top of the repository; what that is, an absolute path does not tell.
+    if is_automation(&script.path) {
+        bases.reverse();
+    }
+    bases.retain(|(shown, _)| *shown != "." || !script.path.starts_with('/'));
+    for (shown_base, os_base) in bases {
         for dir in call_dir.filter(|dir| *dir != ".").into_iter().chain(["."]) {
             let Some(shown_dir) = resolve(shown_base, dir) else { continue };
             let Some(shown) = resolve(&shown_dir, file) else { continue };

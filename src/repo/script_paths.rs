@@ -1,6 +1,7 @@
 //! What a file's path says about it: backend-config, automation, test, and the part of the tree it is for.
 
 use super::facts::dir_of;
+use super::pattern::above;
 
 /// Whether a file's name says that it is backend-config.
 pub fn is_well_known(path: &str) -> bool {
@@ -82,9 +83,7 @@ pub(crate) fn is_test(path: &str, tops: &[String]) -> bool {
 /// directory or somewhere above it.
 pub(crate) fn bases(file: &str) -> impl Iterator<Item = &str> {
     let top = is_automation(file).then_some(".");
-    let own =
-        std::iter::successors(Some(dir_of(file)), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
-    top.into_iter().chain(own.take(32))
+    top.into_iter().chain(above(dir_of(file)).take(32))
 }
 
 /// The part of the tree that a script is for: its directory, or the one around `scripts`, `bin` and the like.
@@ -118,10 +117,10 @@ pub(crate) fn reach(file: &str) -> &str {
         ) || (name.starts_with('.') && name.len() > 1)
             || dir.contains("/.github/")
             || dir.starts_with(".github/");
-        if !helper || dir == "." {
-            return dir;
+        match above(dir).nth(1) {
+            Some(around) if helper => dir = around,
+            _ => return dir,
         }
-        dir = dir_of(dir);
     }
     dir
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::secret::{NOT_SHOWN, is_secret, names_a_secret, without_credentials};
+use super::secret::{is_secret, shown, without_credentials};
 use super::text::{Position, Span};
 
 /// What an argument is worth, as far as it can be told without running anything.
@@ -80,11 +80,8 @@ pub fn without_secrets(name: &str, value: Value) -> Value {
     match value {
         Value::Text(text) => Value::Text(without_credentials(text)),
         // `merge(local.x, { secret_key = "…" })` holds a secret under any name.
-        Value::Unknown { expression, reason } if names_a_secret(&expression) => {
-            Value::Unknown { expression: NOT_SHOWN.to_owned(), reason }
-        }
         Value::Unknown { expression, reason } => {
-            Value::Unknown { expression: without_credentials(expression), reason }
+            Value::Unknown { expression: shown(&expression), reason: without_credentials(reason) }
         }
         other => other,
     }
@@ -92,6 +89,7 @@ pub fn without_secrets(name: &str, value: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use super::super::secret::NOT_SHOWN;
     use super::*;
 
     #[test]

@@ -1,9 +1,39 @@
 //! Shown paths and repository paths. People see paths as they gave them, relative to where they stand; files like
 //! CODEOWNERS and `lockshift.toml` speak of paths below their own directory. Pure: nothing here opens a file.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Component, Path};
 
 use globset::{GlobBuilder, escape};
+
+/// A file's name or path as text. Bytes that are no UTF-8 are shown as `\xff`: two names that differ stay two names.
+pub fn text_of(name: &OsStr) -> Cow<'_, str> {
+    match name.to_str() {
+        Some(text) => Cow::Borrowed(text),
+        None => Cow::Owned(escaped(name)),
+    }
+}
+
+#[cfg(unix)]
+fn escaped(name: &OsStr) -> String {
+    use std::fmt::Write as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut text = String::new();
+    for chunk in name.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Writing to a text can't fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+#[cfg(not(unix))]
+fn escaped(name: &OsStr) -> String {
+    name.to_string_lossy().into_owned()
+}
 
 /// `path` with `.` and `..` worked off, as Go's `filepath.Clean` does it: `.` when nothing is left, a leading `..`
 /// stays in a relative path and goes from an absolute one.
@@ -103,7 +133,7 @@ impl Home {
 fn segments(path: &Path) -> Vec<String> {
     path.components()
         .filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
+            Component::Normal(name) => Some(text_of(name).into_owned()),
             _ => None,
         })
         .collect()
@@ -188,6 +218,17 @@ mod tests {
             let whole = (!path.starts_with('/')).then(|| plainly_cleaned(&format!("{base}/{path}")));
             proptest::prop_assert_eq!(resolve(&base, &path), whole);
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn names_that_are_no_text_stay_apart() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let text = |bytes: &[u8]| text_of(OsStr::from_bytes(bytes)).into_owned();
+        assert_eq!(text(b"a\xffb"), "a\\xffb");
+        assert_eq!(text("a\u{fffd}b".as_bytes()), "a\u{fffd}b");
+        assert_eq!(text(b"\xc3\xa4\xc3"), "ä\\xc3");
+        assert!(matches!(text_of(OsStr::new("grün")), Cow::Borrowed("grün")));
     }
 
     #[test]

@@ -25,6 +25,7 @@ use self::paths::Root;
 pub use self::effective::effective;
 pub use self::resolve::opaque;
 use super::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
+use super::secret;
 use super::setting::Setting;
 use super::source::Source;
 use super::syntax::expression::one_line;
@@ -242,7 +243,7 @@ impl<'a> Merger<'a> {
                     let reason = format!(
                         "include {}: its merge_strategy is {}, which can't be told",
                         shown_label(&include.label),
-                        one_line(other)
+                        one_line(&secret::shown(other))
                     );
                     unit.problems.push(reason.clone());
                     doubt = Some(reason);

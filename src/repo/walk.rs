@@ -23,6 +23,7 @@ use super::buffer::Buffer;
 use super::directory::{Directory, Kind, Listing};
 use super::facts::FileId;
 use super::problem::{Problem, ProblemKind};
+use super::shown::text_of;
 use super::text::Place;
 use super::tracked::Repository;
 
@@ -109,9 +110,9 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// The file name, invalid UTF-8 replaced.
+    /// The file name as text.
     pub fn name(&self) -> Cow<'_, str> {
-        self.name.to_string_lossy()
+        text_of(self.name)
     }
 
     /// Whether git ignores it.
@@ -134,9 +135,9 @@ impl Candidate<'_> {
         let os_path = self.os_path();
         let link_target = self.is_link.then(|| fs::canonicalize(&os_path).ok()).flatten();
         FileId {
-            path: join(&self.dir.shown, &self.name.to_string_lossy()),
+            path: join(&self.dir.shown, &text_of(self.name)),
             git_ignored: self.git_ignored(),
-            link_target: link_target.map(|target| target.to_string_lossy().into_owned()),
+            link_target: link_target.map(|target| text_of(target.as_os_str()).into_owned()),
             os_path,
         }
     }
@@ -410,7 +411,7 @@ fn starts(
     for path in paths {
         let failed = |source| WalkError::NoSuchPath { path: path.display().to_string(), source };
         let canonical = fs::canonicalize(from_base(path)).map_err(failed)?;
-        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        let name = path.file_name().map(text_of).unwrap_or_default();
         let (named, flat) = if canonical.is_file() && is_configuration(&name) {
             (parent_of(path), true)
         } else {
@@ -450,7 +451,8 @@ fn parent_of(path: &Path) -> PathBuf {
 
 /// How a start path is shown: as given, without `./` in front or `/` behind; `.` for the current directory.
 fn shown_start(path: &Path) -> String {
-    let text = path.to_string_lossy().replace('\\', "/");
+    let text =
+        path.to_str().map_or_else(|| text_of(path.as_os_str()).into_owned(), |text| text.replace('\\', "/"));
     let mut shown = text.as_str();
     while let Some(rest) = shown.strip_prefix("./") {
         shown = rest.trim_start_matches('/');
@@ -583,8 +585,8 @@ fn walk_dir<'s, T: Send>(shared: &'s Shared<'_, T>, scope: &rayon::Scope<'s>, mu
                     files.extend(counts(shared, candidate(standing, true)));
                 }
             }
-            Kind::Other if (shared.keep_ignored)(&name.to_string_lossy()) => {
-                no_file(shared, &join(&dir.shown, &name.to_string_lossy()));
+            Kind::Other if (shared.keep_ignored)(&text_of(name)) => {
+                no_file(shared, &join(&dir.shown, &text_of(name)));
             }
             Kind::Other => {}
         }
@@ -618,7 +620,7 @@ fn enter<'s, T: Send>(
     if dir.flat || known_cache || dir.standing(real, true) == Standing::Ignored {
         return;
     }
-    let shown = join(&dir.shown, &name.to_string_lossy());
+    let shown = join(&dir.shown, &text_of(name));
     if shared.exclude.is_match(&shown) {
         return;
     }
@@ -657,7 +659,7 @@ fn visit_link<'s, T: Send>(
     standing: Standing,
 ) -> bool {
     let os_path = dir.os_path.join(name);
-    let shown = join(&dir.shown, &name.to_string_lossy());
+    let shown = join(&dir.shown, &text_of(name));
     match fs::metadata(&os_path) {
         Ok(target) if target.is_file() => return true,
         Ok(target)
@@ -669,7 +671,7 @@ fn visit_link<'s, T: Send>(
             let Ok(target) = fs::canonicalize(&os_path) else { return false };
             match shared.roots.iter().find(|(root, _)| target.starts_with(root)) {
                 Some((root, root_shown)) => {
-                    let below = target.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
+                    let below = text_of(target.strip_prefix(root).unwrap_or(Path::new("")).as_os_str());
                     let target_shown =
                         if below.is_empty() { root_shown.clone() } else { join(root_shown, &below) };
                     let inside_itself = target_shown == "." || shown.starts_with(&format!("{target_shown}/"));
@@ -701,12 +703,12 @@ fn visit_link<'s, T: Send>(
                 }
             }
         }
-        Ok(target) if !target.is_dir() && (shared.keep_ignored)(&name.to_string_lossy()) => {
+        Ok(target) if !target.is_dir() && (shared.keep_ignored)(&text_of(name)) => {
             no_file(shared, &shown);
         }
         Ok(_) => {}
         // A dangling link to something that Terraform would load is a failure there, too.
-        Err(error) if (shared.keep_ignored)(&name.to_string_lossy()) && !shared.exclude.is_match(&shown) => {
+        Err(error) if (shared.keep_ignored)(&text_of(name)) && !shared.exclude.is_match(&shown) => {
             shared.problem(unreadable(&shown, &error));
         }
         Err(_) => {}

@@ -60,7 +60,7 @@ impl<'a> ScanJson<'a> {
             history: report.history,
             summary: SummaryJson {
                 counts: &report.summary,
-                migration: Migration::of(&report.summary),
+                migration: Migration::of(&report.summary.modes),
                 findings: by_severity(report),
                 ignored: report.findings.len() - report.open().count(),
             },
@@ -224,7 +224,7 @@ mod tests {
                 "roots": 4, "backends": 5,
                 "modes": { "dual": 1, "dynamodb": 1, "lockfile": 1, "none": 1, "unknown": 1 },
                 "readers_with_table": 1, "unattributed": 1, "unread": 1,
-                "migration": { "locking": 3, "on_lockfile": 2, "lockfile_alone": 1 },
+                "migration": { "backends": 5, "locking": 3, "on_lockfile": 2, "lockfile_alone": 1 },
                 "findings": { "critical": 0, "high": 1, "info": 0, "low": 0, "medium": 1 }, "ignored": 1
             })
         );

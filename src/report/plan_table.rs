@@ -134,12 +134,20 @@ fn counts(plan: &Plan) -> String {
         Phase::Final => "to take the lockfile alone",
         Phase::Rollback => "to go one step back",
     };
+    let unlocked = plan.roots.iter().filter(|root| root.was_unlocked()).count();
+    let modules = |n: usize| count(n, "root module", "root modules");
+    let taken = match plan.roots.len() - unlocked {
+        locked if unlocked == 0 || plan.phase == Phase::Final => {
+            format!("{} {what}", modules(locked + unlocked))
+        }
+        0 => format!("{} to take the lockfile alone", modules(unlocked)),
+        locked => format!("{} {what}, {unlocked} to take the lockfile alone", modules(locked)),
+    };
     let mut roots: Vec<&str> = plan.refusals.iter().map(|refusal| refusal.root.as_str()).collect();
     roots.sort_unstable();
     roots.dedup();
     format!(
-        "{} {what}, {}; {} refused, {} done before, {}.\n",
-        count(plan.roots.len(), "root module", "root modules"),
+        "{taken}, {}; {} refused, {} done before, {}.\n",
         count(plan.files.len(), "file changes", "files change"),
         roots.len(),
         plan.done.len(),

@@ -38,6 +38,7 @@ impl PullRequest<'_> {
     /// One line.
     pub fn title(&self) -> String {
         let what = match self.plan.phase {
+            Phase::Dual | Phase::Final if self.all_unlocked() => "Lock state in S3 where nothing locked it",
             Phase::Dual => "Take the S3 state lock beside the DynamoDB lock",
             Phase::Final => "Lock state in S3 alone, without DynamoDB",
             Phase::Rollback => "Take state locking one step back to DynamoDB",
@@ -72,7 +73,25 @@ impl PullRequest<'_> {
         out
     }
 
-    fn why(&self) -> &'static str {
+    /// Whether none of its root modules took a lock before.
+    fn all_unlocked(&self) -> bool {
+        let roots = self.roots();
+        !roots.is_empty() && roots.iter().all(|root| root.was_unlocked())
+    }
+
+    fn why(&self) -> String {
+        const FIRST: &str = "took no lock before: they take the `.tflock` object in S3 from now on, and runs with the old \
+                             settings still take none.";
+        if self.all_unlocked() {
+            return format!("These root modules {FIRST}");
+        }
+        let unlocked = self.roots().iter().filter(|root| root.was_unlocked()).count();
+        let first =
+            if unlocked > 0 { format!(" {unlocked} of these root modules {FIRST}") } else { String::new() };
+        format!("{}{first}", self.why_of_phase())
+    }
+
+    fn why_of_phase(&self) -> &'static str {
         match self.plan.phase {
             Phase::Dual => {
                 "Every run takes both locks from now on: the `.tflock` object in S3 and the item in DynamoDB. Runs \
@@ -202,7 +221,7 @@ impl PullRequest<'_> {
     }
 
     fn after_merging(&self) -> String {
-        let commands = reinit::commands(self.after, &self.group.roots);
+        let commands = reinit::commands(self.before, self.after, &self.group.roots);
         if commands.is_empty() {
             return String::new();
         }

@@ -26,12 +26,19 @@ pub fn lines(report: &ScanReport<'_>) -> Vec<String> {
             modes.join(", ")
         ));
     }
-    let migration = Migration::of(summary);
-    if migration.locking > 0 {
+    let migration = Migration::of(&summary.modes);
+    if migration.backends > 0 {
+        let open: Vec<String> = [(LockMode::None, "without any lock"), (LockMode::Unknown, "not told")]
+            .into_iter()
+            .filter(|(mode, _)| of(*mode) > 0)
+            .map(|(mode, words)| format!("{} {words}", of(mode)))
+            .collect();
+        let open = if open.is_empty() { String::new() } else { format!("; {}", open.join(", ")) };
         lines.push(format!(
-            "Migrated: {} of {} that lock take the lockfile ({}%), {} of them alone ({}%).",
+            "Migrated{}: {} of {} take the lockfile ({}%), {} of them alone ({}%){open}.",
+            if summary.unread > 0 { ", of what was read" } else { "" },
             migration.on_lockfile,
-            migration.locking,
+            count(migration.backends, "effective backend", "effective backends"),
             migration.percent(migration.on_lockfile),
             migration.lockfile_alone,
             migration.percent(migration.lockfile_alone)
@@ -80,7 +87,7 @@ mod tests {
             lines(&ScanReport::new(&inventory, &findings)),
             [
                 "5 effective backends in 4 root modules: 1 none, 1 dynamodb, 1 dual, 1 lockfile, 1 unknown.",
-                "Migrated: 2 of 3 that lock take the lockfile (66%), 1 of them alone (33%).",
+                "Migrated, of what was read: 2 of 5 effective backends take the lockfile (40%), 1 of them alone (20%); 1 without any lock, 1 not told.",
                 "Beside them: 1 source of settings without a root module, 1 remote-state reader (1 names a table).",
                 "2 findings (1 more ignored with a reason).",
                 "Can't be told: the lock mode of 1 effective backend.",

@@ -6,40 +6,46 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ScanReport;
+use super::history::Modes;
 use super::words::unknowns;
 use crate::finding::Severity;
-use crate::repo::inventory::{LockMode, Summary};
+use crate::repo::inventory::LockMode;
 
 /// Severities, the gravest first: the order in which findings are shown.
 pub const SEVERITIES: [Severity; 5] =
     [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
 
-/// How far the migration is, over effective backends. Unknown modes and backends without a lock are not in it.
+/// How far the migration is, over all effective backends: one without a lock, and one whose mode can't be told, is not
+/// where the migration leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Migration {
-    /// Effective backends that take a lock: `dynamodb`, `dual` and `lockfile`.
+    /// All effective backends, whatever they lock with: the whole of which the others are parts.
+    pub backends: usize,
+    /// Of these, those that take a lock: `dynamodb`, `dual` and `lockfile`.
     pub locking: usize,
-    /// Of these, those that take the lockfile: `dual` and `lockfile`.
+    /// Those that take the lockfile: `dual` and `lockfile`.
     pub on_lockfile: usize,
-    /// Of these, those that take nothing else: `lockfile`.
+    /// Those that take nothing else: `lockfile`.
     pub lockfile_alone: usize,
 }
 
 impl Migration {
-    /// The state of things by the counts of a summary.
-    pub fn of(summary: &Summary) -> Self {
-        let count = |mode: LockMode| summary.modes.get(mode.as_str()).copied().unwrap_or_default();
+    /// The state of things by how many backends have which mode.
+    pub fn of(modes: &Modes) -> Self {
+        let count = |mode: LockMode| modes.get(mode.as_str()).copied().unwrap_or_default();
         let (dual, alone) = (count(LockMode::Dual), count(LockMode::Lockfile));
+        let locking = count(LockMode::Dynamodb) + dual + alone;
         Self {
-            locking: count(LockMode::Dynamodb) + dual + alone,
+            backends: locking + count(LockMode::None) + count(LockMode::Unknown),
+            locking,
             on_lockfile: dual + alone,
             lockfile_alone: alone,
         }
     }
 
-    /// A part of all that lock, in whole percent, rounded down: 100% is said only when it is true.
+    /// A part of all backends, in whole percent, rounded down: 100% is said only when it is true.
     pub fn percent(self, part: usize) -> usize {
-        (part * 100).checked_div(self.locking).unwrap_or_default()
+        (part * 100).checked_div(self.backends).unwrap_or_default()
     }
 }
 
@@ -95,9 +101,17 @@ mod tests {
 
     #[test]
     fn percent_is_rounded_down_and_nothing_is_no_percent() {
-        let migration = Migration { locking: 200, on_lockfile: 199, lockfile_alone: 1 };
-        assert_eq!((migration.percent(199), migration.percent(1), migration.percent(200)), (99, 0, 100));
-        assert_eq!(Migration { locking: 0, on_lockfile: 0, lockfile_alone: 0 }.percent(0), 0);
+        let modes = |counts: &[(&str, usize)]| -> Modes {
+            counts.iter().map(|(mode, n)| ((*mode).to_owned(), *n)).collect()
+        };
+        let nearly = Migration::of(&modes(&[("lockfile", 199), ("dynamodb", 1)]));
+        assert_eq!((nearly.percent(199), nearly.percent(1), nearly.percent(200)), (99, 0, 100));
+        assert_eq!(Migration::of(&modes(&[])).percent(0), 0);
+        for (open, percent) in [("none", 50), ("unknown", 50), ("dynamodb", 50), ("lockfile", 200)] {
+            let half =
+                Migration::of(&modes(&[("lockfile", 1), (open, if open == "lockfile" { 2 } else { 1 })]));
+            assert_eq!(half.percent(half.lockfile_alone), percent.min(100), "{open}");
+        }
     }
 
     #[test]
@@ -106,8 +120,8 @@ mod tests {
         let findings = sample::findings();
         let report = ScanReport::new(&inventory, &findings);
         assert_eq!(
-            Migration::of(&report.summary),
-            Migration { locking: 3, on_lockfile: 2, lockfile_alone: 1 }
+            Migration::of(&report.summary.modes),
+            Migration { backends: 5, locking: 3, on_lockfile: 2, lockfile_alone: 1 }
         );
         assert_eq!(
             by_severity(&report).into_iter().filter(|(_, n)| *n > 0).collect::<Vec<_>>(),

@@ -128,3 +128,21 @@ pub static LOCK_FROM_THE_FUTURE: Rule = Rule {
     page: include_str!("../../docs/rules/lock-from-the-future.md"),
     check: Check::Auditing,
 };
+
+/// All of them: what they find is a lock that is held.
+pub static ALL: &[&Rule] = &[
+    &LOCK_STALE,
+    &LOCK_SPLIT_DYNAMODB_ONLY,
+    &LOCK_SPLIT_S3_ONLY,
+    &LOCK_IDS_DIFFER,
+    &TWO_WRITERS,
+    &LOCK_IN_TABLE_OF_LOCKFILE_ONLY,
+    &LOCK_OBJECT_OF_TABLE_ONLY,
+    &LOCK_IN_OTHER_TABLE,
+    &LOCK_UNREADABLE,
+    &LOCK_PATH_MISMATCH,
+    &LOCK_WITHOUT_STATE,
+    &LOCK_OF_UNKNOWN_STATE,
+    &LOCK_AFTER_LAST_WRITE,
+    &LOCK_FROM_THE_FUTURE,
+];

@@ -69,7 +69,27 @@ pub enum Check {
     Unread,
 }
 
+/// Whether a rule's findings are about locks that are held, so that these can be released.
+pub fn names_a_lock(id: &str) -> bool {
+    audit_locks::ALL.iter().any(|rule| rule.id == id)
+}
+
 impl Rule {
+    /// Whose gate it is, where it is one and makes no finding of its own.
+    pub fn gate_of(&self) -> Option<&'static str> {
+        match self.check {
+            Check::Migrating => Some("lockshift migrate"),
+            Check::Unlocking => Some("lockshift unlock"),
+            Check::Recommending => Some("lockshift policy"),
+            Check::Inventory(_) | Check::Applying | Check::Auditing | Check::Unread => None,
+        }
+    }
+
+    /// Whether a configuration can set or ignore it: only what makes findings.
+    pub fn is_settable(&self) -> bool {
+        !matches!(self.check, Check::Unread) && self.gate_of().is_none()
+    }
+
     /// A finding of this rule, at its own severity.
     fn finding(&self, subject: impl Into<String>, place: Place, message: impl Into<String>) -> Finding {
         Finding {

@@ -86,7 +86,7 @@ fn no_locking(inventory: &Inventory) -> Vec<Finding> {
             };
             let message = format!("{} takes no lock: {why}", called(root, backend));
             let finding = NO_LOCKING.finding(&root.path, place(inventory, root, backend, LOCKS), message);
-            let help = "set `use_lockfile = true` (`lockshift migrate --include-unlocked`)";
+            let help = "set `use_lockfile = true`: `lockshift migrate --phase dual --include-unlocked`";
             Finding { help: Some(help.to_owned()), ..finding }
         })
         .collect()

@@ -65,7 +65,8 @@ fn judged(
 }
 
 fn version_too_old(inventory: &Inventory) -> Vec<Finding> {
-    let help = "use Terraform 1.11 or OpenTofu 1.10 (Terragrunt 0.82.4) or newer";
+    let help =
+        "use Terraform 1.11, OpenTofu 1.10 or newer; of Terragrunt 0.82.4 up to 0.98, or 1.0.0 and newer";
     judged(inventory, &VERSION_TOO_OLD, VersionVerdict::Cannot, "its versions can't run that", help)
 }
 

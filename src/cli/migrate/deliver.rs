@@ -45,7 +45,7 @@ pub(super) fn deliver(args: &Args, planned: &Planned, terminal: Terminal) -> Res
     }
     if let Some(file) = &args.reinit {
         let roots: Vec<String> = plan.roots.iter().map(|root| root.path.clone()).collect();
-        save_script(file, &reinit::script(&planned.after(), &roots))?;
+        save_script(file, &reinit::script(&planned.before, &planned.after(), &roots))?;
     }
     output::to_stderr(&said);
     // Who had the files written or committed wants no diff of them.

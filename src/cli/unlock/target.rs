@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::super::audit_file;
 use super::super::failure::Failure;
 use super::super::tree::{TreeArgs, scanned};
 use super::Args;
 use crate::audit::expected::{Access, Expected, ExpectedState, TableRef};
 use crate::config::Config;
-use crate::repo::bounded;
 use crate::repo::inventory::LockMode;
 use crate::rules;
 use crate::unlock::decide::WhichLock;
@@ -289,12 +289,22 @@ fn from_audit(
             None => failure.help("`lockshift explain` lists all rules"),
         });
     }
-    let text = bounded::read_named(file)
-        .map_err(|error| Failure::new(format!("could not read {}: {error}", file.display())))?;
+    let text = audit_file::read(file)?;
     let audit: AuditJson = serde_json::from_slice(&text).map_err(|error| {
         Failure::json(file.display(), &text, "no audit's JSON", &error)
             .help("make one: lockshift audit --format json --output audit.json")
     })?;
+    if !rules::names_a_lock(rule) {
+        let mut named: Vec<&str> = audit.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        named.retain(|rule| rules::names_a_lock(rule));
+        named.sort_unstable();
+        named.dedup();
+        let help = match named.as_slice() {
+            [] => "this audit has no finding about a lock".to_owned(),
+            named => format!("this audit has findings about locks of: {}", named.join(", ")),
+        };
+        return Err(Failure::new(format!("`{rule}` names no lock that could be released")).help(help));
+    }
     // Where the audit ran is where its states are configured, unless another place is named.
     let expected = expected(&args.choice.within, config)?;
     let index = expected.index();

@@ -7,6 +7,7 @@ use hcl_edit::expr::{Expression, TraversalOperator, UnaryOperator};
 use hcl_edit::template::{Element, StringTemplate};
 
 use super::lexer;
+use crate::repo::secret::is_secret_name;
 use crate::repo::setting::Value;
 use crate::repo::text::Span;
 
@@ -100,6 +101,9 @@ fn reduce(from: &Expression, scope: &Scope, via: &mut Vec<String>, depth: usize)
 
 fn reference(from: &Expression, scope: &Scope, via: &mut Vec<String>) -> Result<Value, String> {
     let Some(name) = reference_name(from) else { return Err("only a run can tell".to_owned()) };
+    if is_secret_name(name.rsplit('.').next().unwrap_or(&name)) {
+        return Err(format!("`{name}` names a secret: it is not looked up"));
+    }
     match scope.0.get(&name) {
         Some(Value::Unknown { reason, .. }) => Err(format!("`{name}`: {reason}")),
         Some(value) => {

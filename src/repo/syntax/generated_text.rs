@@ -5,7 +5,7 @@ use super::expression::one_line;
 use super::hcl::{self, parse_problem};
 use super::lexer::{self, Attribute};
 use crate::repo::problem::Problem;
-use crate::repo::secret::{NOT_SHOWN, names_a_secret};
+use crate::repo::secret::shown;
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind};
 use crate::repo::text::{Span, Text};
@@ -109,5 +109,5 @@ fn structure_error(text: Text<'_>, region: Span, sources: &[Source]) -> Option<l
 
 /// An expression as it may be shown: not when it names an argument that holds a secret.
 pub fn shown_expression(text: &str) -> String {
-    if names_a_secret(text) { NOT_SHOWN.to_owned() } else { one_line(text) }
+    one_line(&shown(text))
 }

@@ -1,12 +1,15 @@
 //! HCL native syntax to facts: the blocks of a Terraform or OpenTofu file, and flat backend-config files.
 //! Blocks and arguments are located by [`super::lexer`]; only single values reach the expression parser.
 
+use std::collections::BTreeSet;
+
 use super::expression::{self, Scope};
 use super::lexer::{self, Attribute, Block, LexError};
 use super::positions::Positions;
 use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
 use crate::repo::needles::Needles;
 use crate::repo::problem::{Problem, ProblemKind};
+use crate::repo::secret::NOT_SHOWN;
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Place, Span, Text};
@@ -351,12 +354,20 @@ fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(Place,
 pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
     let mut scope = Scope::default();
     let mut locals: Vec<(String, String)> = Vec::new();
+    // Never resolved, whatever gives them a value: one of several blocks of a name may say so.
+    let mut sensitive: BTreeSet<String> = BTreeSet::new();
     for text in texts {
         let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
         for block in &top.blocks {
             let inner = lexer::body(text.bytes(), block.body);
             match (block.keyword.as_str(), block.labels.as_slice()) {
                 ("variable", [name]) => {
+                    let says = |flag| {
+                        inner.attribute(flag).is_some_and(|it| it.value_span.of(text.bytes()) != b"false")
+                    };
+                    if says("sensitive") || says("ephemeral") {
+                        sensitive.insert(format!("var.{name}"));
+                    }
                     if let Some(default) = inner.attribute("default") {
                         let value = evaluate(&text.lossy(default.value_span), &Scope::default()).0;
                         scope.0.insert(format!("var.{name}"), value);
@@ -387,6 +398,10 @@ pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
                 *value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
             }
         }
+    }
+    for name in sensitive {
+        let reason = "it is sensitive, so its value is neither resolved nor shown".to_owned();
+        scope.0.insert(name, Value::Unknown { expression: NOT_SHOWN.to_owned(), reason });
     }
     // Few locals depend on others, and chains are short; the bound keeps a hostile file from costing more.
     for _ in 0..8 {

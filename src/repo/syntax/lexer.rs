@@ -544,14 +544,22 @@ impl<'a> Lexer<'a> {
         let mut found = Body::default();
         // HCL takes exactly one argument, and no block, in a block that is written on one line.
         let mut on_opening_line = self.start > 0 && self.bytes.get(self.start - 1) == Some(&b'{');
+        let in_block = on_opening_line && self.bytes.get(self.end) == Some(&b'}');
+        let mut goes_on = false;
         loop {
-            if self.skip_blank() {
+            let newline = self.skip_blank();
+            if newline {
                 on_opening_line = false;
             }
             let start = self.at;
             if start >= self.end {
+                // Where a block has lines, its last item ends with one, too.
+                if in_block && goes_on && !newline {
+                    found.fail(start, "the block's `}` must stand on a line of its own");
+                }
                 return found;
             }
+            goes_on = !on_opening_line;
             let Some(name_span) = self.name() else {
                 found.fail(start, "expected an argument or a block");
                 self.recover(start + 1);
@@ -847,6 +855,39 @@ mod tests {
         assert_eq!(inner.blocks.len(), 1, "it is found all the same");
         let fine = "backend \"s3\" { key = \"x\" }";
         assert_eq!(body(fine.as_bytes(), all(fine).blocks[0].body).error, None);
+    }
+
+    /// Seen with Terraform 1.11.4: "Missing newline after argument", "Missing newline after block definition".
+    #[test]
+    fn the_last_item_of_a_block_with_lines_ends_its_line() {
+        let error = |text: &str| {
+            let top = all(text);
+            assert_eq!(top.error, None, "{text}");
+            body(text.as_bytes(), top.blocks[0].body).error.map(|e| e.offset)
+        };
+        for text in [
+            "a {\n  b = 1\n  c = 2 }\n",
+            "a {\n  b = 1 }\n",
+            "a {\r\n  b {} }\r\n",
+            "a {\n  b = 1 /* c\n */ }\n",
+            "a {\n  b = {\n    c = 1\n  } }\n",
+        ] {
+            assert_eq!(error(text), text.rfind('}'), "{text}");
+        }
+        for text in [
+            "a { b = 1 }\n",
+            "a { b = {\n  c = 1\n} }\n",
+            "a {}\n",
+            "a {\n}\n",
+            "a {\n  b = 1\n}",
+            "a {\n  b = { c = 1 }\n  d = {\n    e = 1 }\n}\n",
+            "a {\n  b = 1 # }\n}\n",
+            "a {\n  b = <<E\nx\nE\n}\n",
+            "a {\n  b = 1\n  # c\n  /* d */ }\n",
+        ] {
+            assert_eq!(error(text), None, "{text}");
+        }
+        assert_eq!(all("a = 1").error, None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::context::Context;
 use super::paths::{self, Root};
 use super::value::Val;
 use crate::repo::facts::TerragruntFacts;
+use crate::repo::secret::is_secret_name;
 use crate::repo::syntax::expression;
 
 /// Evaluation recurses through expressions, locals and files; this many levels are enough for any real one.
@@ -258,6 +259,10 @@ impl<'a> Evaluator<'a> {
 
     /// One attribute or element of a value.
     pub(super) fn member(&mut self, of: Val, name: &str) -> Val {
+        // What stands under such a name is neither resolved nor shown.
+        if is_secret_name(name) {
+            return Val::unknown(format!("`{name}` names a secret: it is not looked up"));
+        }
         match of {
             Val::Object(mut items) => {
                 items.remove(name).unwrap_or_else(|| Val::unknown(format!("there is no `{name}` in it")))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::value::Val;
 use super::{Layer, Merger, Unit, paths};
+use crate::repo::secret::{NOT_SHOWN, names_a_secret};
 use crate::repo::setting::{Setting, Value, without_secrets};
 use crate::repo::source::{Source, SourceKind};
 use crate::repo::syntax::terragrunt::shown_expression;
@@ -39,7 +40,13 @@ impl<'a> Merger<'a> {
 
     fn resolved(&mut self, setting: &Setting, expression: &str, layer: &Layer<'a>) -> Setting {
         let (value, via) = self.evaluator.text(expression, &layer.context);
-        let value = shown_value(value, expression);
+        let value = match shown_value(value, expression) {
+            // `get_env("LOCK_TOKEN", "…")`: what it comes to is the secret.
+            Value::Text(_) if names_a_secret(expression) => {
+                Value::Unknown { expression: NOT_SHOWN.to_owned(), reason: "it names a secret".to_owned() }
+            }
+            value => value,
+        };
         Setting { value: without_secrets(&setting.name, value), via, ..setting.clone() }
     }
 

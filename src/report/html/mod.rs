@@ -301,7 +301,11 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         let backends = count(scan.summary.backends, "effective backend", "effective backends");
         let name = plural(scan.summary.roots, "root module", "root modules");
         cards.push((scan.summary.roots.to_string(), name, backends));
-        cards.push((svg::percent((on, all)), "on the lockfile", format!("{on} of {all} that lock")));
+        cards.push((
+            svg::percent((on, all)),
+            "on the lockfile",
+            format!("{on} of {}", count(all, "effective backend", "effective backends")),
+        ));
         cards.push((svg::percent((alone, all)), "migrated", format!("{alone} take the lockfile alone")));
         let none = svg::count_of(modes, LockMode::None);
         cards.push((none.to_string(), "without a lock", format!("{untold} can't be told")));
@@ -383,7 +387,7 @@ mod tests {
             .to_vec();
         assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}");
         assert!(
-            page.contains("<dt>on the lockfile</dt><dd><b>66%</b> <span>2 of 3 that lock</span>"),
+            page.contains("<dt>on the lockfile</dt><dd><b>40%</b> <span>2 of 5 effective backends</span>"),
             "{page}"
         );
         assert!(page.contains("goes with the final phase"), "{page}");

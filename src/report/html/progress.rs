@@ -79,8 +79,8 @@ fn past(history_of: &History) -> String {
         return out;
     }
     out.push_str(&format!(
-        "<figure>{}{}<figcaption>Each bar is one commit that was looked at, with the part of those that lock which take the \
-         lockfile. Nothing is said about the commits between. A question mark: something in that commit could not be read. \
+        "<figure>{}{}<figcaption>Each bar is one commit that was looked at, with the part of all backends that takes the \
+         lockfile; those without a lock and those that can't be told count, too. Nothing is said about the commits between. A question mark: something in that commit could not be read. \
          What is not committed yet is not in it.</figcaption></figure>\n",
         history(points),
         history_lines(points)

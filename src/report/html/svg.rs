@@ -5,6 +5,7 @@
 use super::escape::text;
 use crate::repo::inventory::LockMode;
 use crate::report::history::{Modes, Point};
+use crate::report::totals::Migration;
 use crate::report::words::count;
 
 /// How many of a mode.
@@ -23,11 +24,10 @@ pub(super) fn in_words(modes: &Modes) -> String {
     if words.is_empty() { "nothing".to_owned() } else { words.join(", ") }
 }
 
-/// Of those that lock, how many take the lockfile, and of how many.
+/// How many take the lockfile, and of how many backends.
 pub(super) fn on_lockfile(modes: &Modes) -> (usize, usize) {
-    let of = |mode| count_of(modes, mode);
-    let on = of(LockMode::Dual) + of(LockMode::Lockfile);
-    (on, on + of(LockMode::Dynamodb))
+    let migration = Migration::of(modes);
+    (migration.on_lockfile, migration.backends)
 }
 
 /// Whole percent, rounded down; a dash where there is nothing to divide by.
@@ -69,7 +69,7 @@ pub(super) fn bar(modes: &Modes) -> String {
     out
 }
 
-/// The share on the lockfile over time, as a line: one point for each commit in which the group had locks.
+/// The share on the lockfile over time, as a line: one point for each commit in which the group had backends.
 pub(super) fn spark(points: &[Option<(usize, usize)>]) -> String {
     const WIDTH: usize = 96;
     const HEIGHT: usize = 20;
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn shares_are_rounded_down_and_nothing_is_no_share() {
-        assert_eq!(on_lockfile(&modes(&[("dynamodb", 1), ("dual", 1), ("none", 5)])), (1, 2));
+        assert_eq!(on_lockfile(&modes(&[("dynamodb", 1), ("dual", 1), ("none", 5), ("unknown", 1)])), (1, 8));
         assert_eq!(percent((199, 200)), "99%");
         assert_eq!(percent((0, 0)), "–");
     }
