@@ -158,7 +158,10 @@ fn verbose_says_what_is_read_and_run_and_only_on_stderr() {
         assert!(Command::new("git").args(args).current_dir(dir.path()).status().unwrap().success());
     }
     let (_, _, stderr) = said(lockshift(dir.path()).args(["migrate", "--phase", "final", "-v"]));
-    assert!(stderr.contains(" INFO lockshift::migrate::git: ran a program command=\"git -C "), "{stderr}");
+    assert!(
+        stderr.contains(" INFO lockshift::migrate::program: ran a program command=\"git -C "),
+        "{stderr}"
+    );
 }
 
 #[test]
