@@ -26,7 +26,7 @@ const NAMES: &[&str] = &["schema_version", "generated_at", "states", "findings",
 const OTHERS: &[(&[&str], &str)] = &[
     (&["steps", "refusals"], "the plan that `lockshift migrate` prints as JSON"),
     (&["roots", "findings"], "what `lockshift scan --format json` prints"),
-    (&["taken_at", "buckets"], "a snapshot that `lockshift audit --save-snapshot` made, not yet judged"),
+    (&["taken_at", "buckets"], "a snapshot that `lockshift audit --save-snapshot FILE` made, not yet judged"),
 ];
 
 /// Whether the text is an audit's JSON of this version.

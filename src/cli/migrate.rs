@@ -246,7 +246,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
     let config = args.config.load()?;
     args.tree.start_threads()?;
     let scanning = args.tree.options(&config);
-    let evidence = args.evidence.as_ref().map(read_evidence).transpose()?;
+    let evidence = args.evidence.as_deref().map(read_evidence).transpose()?;
     let collected = with_line(args.quiet, |line| collect(&scanning, line))?;
     let before = collected.inventory();
     if is_nothing(&before, &scanning)? {
@@ -295,7 +295,7 @@ fn options(args: &Args) -> Options {
     }
 }
 
-fn read_evidence(file: &PathBuf) -> Result<Evidence, Failure> {
+fn read_evidence(file: &std::path::Path) -> Result<Evidence, Failure> {
     let json = audit_file::read(file)?;
     Evidence::parse(&json).map_err(|error| {
         Failure::json(file.display(), &json, "no audit's JSON", &error)
