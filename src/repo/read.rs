@@ -7,7 +7,8 @@ use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
 use super::source::{Editability, Source, SourceKind};
 use super::syntax::{
-    atmos, aws, backend_arguments, calls, cdktf, hcl, heredoc, json, pins, template, terragrunt, terramate,
+    atmos, aws, backend_arguments, calls, cdktf, hcl, heredoc, json, language, pins, template, terragrunt,
+    terramate,
 };
 use super::text::{Place, Span, Text, is_wide};
 
@@ -116,7 +117,7 @@ fn matters_when_locked(class: FileClass) -> bool {
 fn could_run_or_set(path: &str, class: FileClass) -> bool {
     match class {
         FileClass::Skip => false,
-        FileClass::Other => calls::is_code_file(path),
+        FileClass::Other => language::is_code_file(path),
         _ => true,
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::language::is_code_file;
 use super::*;
 use crate::repo::patience::processor_time;
 use crate::repo::setting::Value;

@@ -9,9 +9,10 @@ use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text};
 
-use super::calls::{Language, language, read_calls};
+use super::calls::read_calls;
 use super::calls_yaml::block_end;
 use super::fragment::{self, Hit};
+use super::language::{Language, language};
 use super::locate::Locator;
 use super::shell::{self, Budget, heredoc_body};
 use super::{backend_arguments, hcl};

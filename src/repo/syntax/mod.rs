@@ -17,6 +17,7 @@ mod generated_text;
 pub mod hcl;
 pub mod heredoc;
 pub mod json;
+pub mod language;
 pub mod lexer;
 mod locate;
 pub mod pins;

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::repo::facts::Call;
 
-use super::calls::{Language, language};
 use super::dirs::{join_dir, strip_base};
 use super::flags::{is_false, is_true, placeholders};
+use super::language::{Language, language};
 
 /// What a file's variables are set to.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::AuditReport;
 use super::subjects::{RuleGroup, Subject, groups, subjects};
-use super::table_sections;
+use super::table_sections::{self, NAMED};
 use super::wording::side_by_side;
 use crate::audit::outcome::{AuditFinding, Locks};
 use crate::finding::Severity;
@@ -14,9 +14,6 @@ use crate::report::columns::{beside, folded};
 use crate::report::palette::Palette;
 use crate::report::totals::SEVERITIES;
 use crate::report::words::visible;
-
-/// Subjects that are named under one heading; the rest is counted. The JSON form names all.
-pub(super) const NAMED: usize = 20;
 
 /// Blanks before a lock record.
 const INDENT: usize = 4;

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::table::NAMED;
 use super::wording::in_lines;
 use super::{AuditReport, summary};
 use crate::audit::outcome::StateReport;
@@ -11,6 +10,9 @@ use crate::audit::snapshot::ProbeVerdict;
 use crate::finding::Severity;
 use crate::report::palette::Palette;
 use crate::report::words::{count, visible};
+
+/// Subjects that are named under one heading; the rest is counted. The JSON form names all.
+pub(super) const NAMED: usize = 20;
 
 /// How many more there are than were named; nothing when there are none.
 pub(super) fn more(all: usize, indent: &str) -> String {
