@@ -14,7 +14,7 @@ pub enum Read<T> {
     Absent,
     /// This is it.
     Known(T),
-    /// Asked and refused, or cut off; [`super::Snapshot::unread`] has the details.
+    /// Asked and refused, or cut off; `unread` has the details.
     Failed(String),
 }
 
