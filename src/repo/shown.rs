@@ -30,7 +30,7 @@ fn joined<'a>(absolute: bool, parts: impl Iterator<Item = &'a str>, room: usize)
         match part {
             "" | "." => {}
             ".." if is_deep && path.get(last..) != Some("..") => {
-                path.truncate(root.len().max(last.saturating_sub(1)))
+                path.truncate(root.len().max(last.saturating_sub(1)));
             }
             ".." if absolute => {}
             part => {
