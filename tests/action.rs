@@ -135,6 +135,54 @@ fn the_exit_code_is_handed_on_and_ends_the_job_at_last() {
 }
 
 #[test]
+fn only_what_has_a_form_for_code_scanning_is_asked_for_it() {
+    let runner = Runner::new();
+    let asked = |command: &str, sarif: &str| {
+        runner.run("What was asked for", &[("COMMAND", command), ("SARIF", sarif)])
+    };
+    assert_eq!((asked("scan", "true"), asked("audit", "true")), (0, 0));
+    assert_eq!((asked("migrate", "true"), asked("policy", "true"), asked("", "true")), (2, 2, 2));
+    assert_eq!((asked("migrate", "false"), asked("migrate", "")), (0, 0));
+    // The program agrees.
+    for (command, takes) in [("scan", true), ("audit", true), ("migrate", false), ("policy", false)] {
+        let program =
+            Command::new(env!("CARGO_BIN_EXE_lockshift")).args([command, "--help"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&program.stdout).contains("sarif"), takes, "{command}");
+    }
+}
+
+/// A job that ends with findings has failed, and `actions/cache` keeps nothing of such a job.
+#[test]
+fn what_was_built_is_kept_before_anything_can_find_something() {
+    let action = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("action.yml")).unwrap();
+    let steps: Vec<&str> = action.split("    - name: ").skip(1).collect();
+    let names: Vec<&str> = steps.iter().filter_map(|step| step.lines().next()).collect();
+    assert_eq!(
+        names,
+        [
+            "What was asked for",
+            "Which version",
+            "What was built before",
+            "Build",
+            "Keep what was built",
+            "Run",
+            "To code scanning",
+            "Result"
+        ]
+    );
+    let uses = |step: &str| {
+        let uses = step.lines().find_map(|line| line.trim().strip_prefix("uses: ")).unwrap_or_default();
+        uses.split_once('@').map_or("", |(action, _)| action).to_owned()
+    };
+    assert_eq!(uses(steps[2]), "actions/cache/restore");
+    assert_eq!(uses(steps[4]), "actions/cache/save");
+    let path = "path: ${{ runner.temp }}/lockshift\n";
+    let missed = "if: steps.cache.outputs.cache-hit != 'true'\n";
+    assert!(steps[2].contains(path) && steps[4].contains(path));
+    assert!(steps[3].contains(missed) && steps[4].contains(missed));
+}
+
+#[test]
 fn the_build_is_of_this_checkout_and_pinned_by_its_lock_file() {
     let runner = Runner::new();
     assert_eq!(runner.run("Build", &[("ACTION_PATH", "/action")]), 0);

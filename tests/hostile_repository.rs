@@ -628,14 +628,14 @@ fn at_work(dir: &Path) -> Vec<String> {
 fn a_git_that_never_answers_is_ended_and_what_it_would_have_said_is_unknown() {
     let late = |command: &str| format!("`git {command}` did not answer within 1 s and was ended");
     let cases = [
-        (".git/HEAD", "rev-list", "rev-parse", "rev-parse"),
-        (".git/config", "rev-list", "rev-parse", "rev-parse"),
-        (".git/packed-refs", "rev-list", "grep", "rev-parse"),
-        (".git/commondir", "rev-list", "rev-parse", "rev-parse"),
+        (".git/HEAD", "rev-parse", "rev-parse", "rev-parse"),
+        (".git/config", "rev-parse", "rev-parse", "rev-parse"),
+        (".git/packed-refs", "rev-parse", "grep", "rev-parse"),
+        (".git/commondir", "rev-parse", "rev-parse", "rev-parse"),
         (".git/objects/info/alternates", "rev-list", "grep", "rev-parse"),
-        (".git/refs/heads/main", "rev-list", "grep", "rev-parse"),
+        (".git/refs/heads/main", "rev-parse", "grep", "rev-parse"),
         ("a blob", "cat-file", "grep", "worktree add"),
-        ("include.path", "rev-list", "rev-parse", "rev-parse"),
+        ("include.path", "rev-parse", "rev-parse", "rev-parse"),
     ];
     let variables: Vec<(&str, &str)> = AUTHOR.into_iter().chain([("LOCKSHIFT_GIT_TIMEOUT", "1")]).collect();
     let case = |(what, past, history, commit): (&str, &str, &str, &str)| {

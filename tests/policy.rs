@@ -806,39 +806,54 @@ fn cases_that_are_no_cases_are_named_with_their_place() {
         (format!("[{good},\n {good},\n {{]"), "case 3, line 3, column 3: key must be a string"),
         (
             format!("{good}\n\n{}", good.replace("\"a\"", "\"b\"").replace("anonymous", "nobody")),
-            "case 2 (`b`), line 3: `principal`: `nobody` is no principal; expected the ARN of a user, role, session, federated user or root, a service's name, or `anonymous`",
+            "case 2 (`b`), line 3, column 11: `principal`: `nobody` is no principal; expected the ARN of a user, role, session, federated user or root, a service's name, or `anonymous`",
         ),
-        (format!("[{good}, 7]"), "case 2: a case is a JSON object"),
-        (format!("[{}]", good.replace("action", "actoin")), "case 1 (`a`): `actoin` is no member of a case"),
+        (
+            format!(
+                "\u{feff}[\n  {good},\n  {{\n    \"id\": \"}}],[{{\\\"\",\n    \"note\": [{{}}, 1],\n    \"principl\": 1 }}\n]"
+            ),
+            "case 2 (`}],[{\"`), line 6, column 5: `principl` is no member of a case; did you mean `principal`?",
+        ),
+        (format!("[{good}, 7]"), "case 2, line 1, column 92: a case is a JSON object"),
+        (
+            format!("[{}]", good.replace("action", "actoin")),
+            "case 1 (`a`), line 1, column 36: `actoin` is no member of a case; did you mean `action`?",
+        ),
         (
             format!("[{}]", good.replace("s3:GetObject", "s3:Get*")),
-            "case 1 (`a`): `action`: `s3:Get*` is no action; expected `service:Name`",
+            "case 1 (`a`), line 1, column 36: `action`: `s3:Get*` is no action; expected `service:Name`",
         ),
-        (good.replace("arn:aws:s3:::b/k", "b/k"), "case 1 (`a`), line 1: `resource`: `b/k` is no ARN"),
+        (
+            good.replace("arn:aws:s3:::b/k", "b/k"),
+            "case 1 (`a`), line 1, column 59: `resource`: `b/k` is no ARN",
+        ),
         (
             good.replace('}', r#","identityPolicies":["x"]}"#),
-            "case 1 (`a`), line 1: `identityPolicies`: policy 1 is no JSON object",
+            "case 1 (`a`), line 1, column 89: `identityPolicies`: policy 1 is no JSON object",
         ),
         (
             good.replace('}', r#","context":{"a:b":"1","A:B":"2"}}"#),
-            "case 1 (`a`), line 1: `context` has `A:B` twice; names of keys have no case",
+            "case 1 (`a`), line 1, column 89: `context` has `A:B` twice; names of keys have no case",
         ),
         (
             good.replace('}', r#","scps":{}}"#),
-            "case 1 (`a`), line 1: `scps` is a list of levels, each a list of policies",
+            "case 1 (`a`), line 1, column 89: `scps` is a list of levels, each a list of policies",
         ),
-        (r#"{"id":"a","principal":"anonymous"}"#.to_owned(), "case 1 (`a`), line 1: `action` is missing"),
+        (
+            r#"{"id":"a","principal":"anonymous"}"#.to_owned(),
+            "case 1 (`a`), line 1, column 1: `action` is missing",
+        ),
         (
             good.replace("arn:aws:s3:::b/k", "arn:aws:kms:eu-west-1:111122223333:key/k")
                 .replace('}', r#","resourceAccount":"444455556666"}"#),
-            "case 1 (`a`), line 1: `resourceAccount`: `arn:aws:kms:eu-west-1:111122223333:key/k` is of account 111122223333, and account 444455556666 is said to own it",
+            "case 1 (`a`), line 1, column 1: `resourceAccount`: `arn:aws:kms:eu-west-1:111122223333:key/k` is of account 111122223333, and account 444455556666 is said to own it",
         ),
         (
             good.replace("anonymous", "arn:aws:sts::111122223333:assumed-role/tf/x").replace(
                 '}',
                 r#","context":{"aws:principalARN":"arn:aws:iam::111122223333:role/ci/other"}}"#,
             ),
-            "case 1 (`a`), line 1: `context`: aws:PrincipalArn is `arn:aws:iam::111122223333:role/ci/other`, and the principal's is the ARN of role `tf` of account 111122223333, with its path",
+            "case 1 (`a`), line 1, column 1: `context`: aws:PrincipalArn is `arn:aws:iam::111122223333:role/ci/other`, and the principal's is the ARN of role `tf` of account 111122223333, with its path",
         ),
     ];
     for (text, expected) in cases {

@@ -174,7 +174,7 @@ fn odd_input_is_taken_as_it_is_meant_or_refused_with_the_reason() {
     assert_eq!(code, 2);
     let why =
         "the principal is of partition `aws-cn` and the resource of `aws`: no request crosses partitions";
-    assert!(said.starts_with(&format!("error: stdin: case 1 (`one`), line 1: {why}\n")), "{said}");
+    assert!(said.starts_with(&format!("error: stdin:1:1: case 1 (`one`): {why}\n")), "{said}");
     let flags: Vec<String> =
         REQUEST.iter().map(|flag| flag.replace("arn:aws:s3", "arn:aws-us-gov:s3")).collect();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();

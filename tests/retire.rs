@@ -1,6 +1,9 @@
 //! `audit --retire` over a repository in which the table's name stands in every kind of place, from a saved snapshot.
 #![cfg(test)]
 
+#[allow(dead_code, reason = "only one of its functions is needed here")]
+#[path = "../src/report/schema_testing.rs"]
+mod schema_testing;
 mod support;
 
 use std::path::Path;
@@ -49,8 +52,11 @@ fn retire_with(dir: &Path, snapshot: &Value) -> (Option<i32>, Value) {
         .args(["audit", "repo", "--snapshot", "snapshot.json", "--retire", "acme-locks", "--format", "json"])
         .output()
         .unwrap();
-    let json = serde_json::from_slice(&output.stdout)
+    let json: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    let schema = support::repository().join("docs/schema/audit-retire.schema.json");
+    let schema: Value = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
+    assert_eq!(schema_testing::mismatch(&schema, &schema, &json, ""), None);
     (output.status.code(), json)
 }
 

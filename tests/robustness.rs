@@ -578,7 +578,7 @@ fn names_that_are_not_utf8_are_read() {
     fs::write(odd.join(std::ffi::OsStr::from_bytes(b"m\xfe.tf")), LOCKFILE).unwrap();
     let (code, said) = json(dir.path());
     assert_eq!(code, 0, "{said}");
-    assert_eq!(said["roots"][0]["path"], "env-\u{fffd}");
+    assert_eq!(said["roots"][0]["path"], "env-\\xff");
     assert_eq!(said["roots"][0]["backends"][0]["mode"], "lockfile");
 }
 
@@ -618,7 +618,7 @@ fn any_number_of_threads_says_the_same_bytes() {
 }
 
 #[test]
-fn version_constraints_count_beside_a_backend_and_a_broken_file_is_told_anywhere() {
+fn version_constraints_and_what_is_wrong_with_them_count_where_something_runs() {
     let versions = "terraform {\n  required_version = \">= 1.5\"\n}\n";
     let dir = tree(&[
         ("root/backend.tf", &LOCKFILE.replace("  required_version = \">= 1.11\"\n", "")),
@@ -630,16 +630,18 @@ fn version_constraints_count_beside_a_backend_and_a_broken_file_is_told_anywhere
         ("unit/versions.tf", versions),
         ("module/versions.tf", versions),
         ("broken/versions.tf", &versions.replace("\">= 1.5\"", "")),
+        ("stopped/backend.tf", LOCKFILE),
+        ("stopped/versions.tf", &versions.replace("\">= 1.5\"", "")),
     ]);
     let (_, said) = json(dir.path());
     let roots = said["roots"].as_array().unwrap();
-    assert_eq!(roots.iter().map(|root| &root["path"]).collect::<Vec<_>>(), ["root", "unit"]);
+    assert_eq!(roots.iter().map(|root| &root["path"]).collect::<Vec<_>>(), ["root", "stopped", "unit"]);
     assert_eq!(roots[0]["versions"]["verdict"], "admits-older");
     assert_eq!(roots[0]["versions"]["evidence"][0]["place"]["file"], "root/versions.tf");
     let problems = said["problems"].as_array().unwrap();
     assert_eq!(
         problems.iter().map(|problem| &problem["place"]["file"]).collect::<Vec<_>>(),
-        ["broken/versions.tf"]
+        ["stopped/versions.tf"]
     );
 }
 

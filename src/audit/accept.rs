@@ -11,7 +11,7 @@ use crate::finding::Severity;
 use crate::rules;
 
 /// The reason that a finding of an earlier audit gets.
-pub const IN_BASELINE: &str = "in the baseline";
+pub const IN_BASELINE: &str = "known from the baseline";
 
 /// Findings of an earlier audit, by fingerprint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -132,7 +132,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = span, help_heading = "How to judge")]
     settle: Duration,
     /// Exit with 1 for findings of this severity or more, or of these rules: a comma list, or `never`.
-    #[arg(long, value_parser = fail_on::parse, default_value = "medium", value_name = "SEVERITY|RULE,...", help_heading = "How to judge")]
+    #[arg(long, value_parser = fail_on::Parser, hide_possible_values = true, default_value = "medium", value_name = "SEVERITY|RULE,...", help_heading = "How to judge")]
     fail_on: FailOn,
     /// Findings of this earlier audit (its JSON) do not fail the run again.
     #[arg(long, value_name = "FILE", help_heading = "How to judge")]
@@ -192,6 +192,10 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     if args.past.history.is_some() && args.format != Format::Html {
         return Err(Failure::new("an audit tells --history as HTML")
             .help("add `--format html`, or ask `lockshift scan --history --format json`"));
+    }
+    args.past.check(&args.tree.paths)?;
+    if args.snapshot.is_none() && args.s3_export.is_empty() && args.dynamodb_export.is_empty() {
+        args.reach.check()?;
     }
     let config = args.config.load()?;
     args.tree.start_threads()?;
@@ -310,6 +314,7 @@ fn page(args: &Args, config: &Config, report: &AuditReport<'_>, world: &World) -
     };
     html::render(&Page {
         at: report.audit.generated_at,
+        ends: outcome(report.audit, &args.fail_on).into(),
         of: &of,
         scan: scan.as_ref(),
         audit: Some(report),

@@ -5,13 +5,14 @@ use anstyle::Style;
 use super::Outcome;
 use super::failure::Failure;
 use super::output::{self, Terminal};
+use super::rule_id::RuleId;
 use crate::rules;
 
 /// Explain a rule: what it means, why it matters, what to do
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The rule's id, as findings name it; without one, all rules are listed.
-    #[arg(value_name = "ID", conflicts_with = "list")]
+    #[arg(value_name = "ID", value_parser = RuleId, hide_possible_values = true, conflicts_with = "list")]
     id: Option<String>,
     /// List all rules with their severities.
     #[arg(long)]

@@ -1,5 +1,10 @@
 //! `--fail-on`: from which severity on, and for which rules, findings make the exit code 1.
 
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Command};
+
 use crate::audit::outcome::AuditFinding;
 use crate::finding::{Finding, Severity};
 use crate::rules;
@@ -27,9 +32,29 @@ impl FailOn {
     }
 }
 
-/// Parses the option; the error says what was probably meant.
-pub(super) fn parse(text: &str) -> Result<FailOn, String> {
+/// Parses the option, and offers severities and rules to a shell that completes it. More than those is taken: a list.
+#[derive(Debug, Clone)]
+pub(super) struct Parser;
+
+impl TypedValueParser for Parser {
+    type Value = FailOn;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<FailOn, clap::Error> {
+        let parse: fn(&str) -> Result<FailOn, String> = parse;
+        parse.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let severities = Severity::ALL.into_iter().map(Severity::as_str);
+        let rules = rules::all().iter().map(|rule| rule.id);
+        Some(Box::new(severities.chain(["never"]).chain(rules).map(PossibleValue::new)))
+    }
+}
+
+/// The error says what was probably meant.
+fn parse(text: &str) -> Result<FailOn, String> {
     let mut fail_on = FailOn { severity: None, rules: Vec::new() };
+    let text = text.to_ascii_lowercase();
     let words: Vec<&str> = text.split(',').map(str::trim).collect();
     if words == ["never"] {
         return Ok(fail_on);
@@ -88,6 +113,8 @@ mod tests {
         let mut ignored = finding("dynamodb-only", Severity::Critical);
         ignored.ignored = Some("why".to_owned());
         assert!(!fail_on.reached_by(&ignored));
+        assert_eq!(parse("HIGH,Dynamodb-Only").unwrap(), parse("high,dynamodb-only").unwrap());
+        assert_eq!(parse("Never").unwrap(), parse("never").unwrap());
         assert_eq!(parse("high,low").unwrap(), parse("low").unwrap());
         assert!(!parse("never").unwrap().reached_by(&finding("x", Severity::Critical)));
     }

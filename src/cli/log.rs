@@ -59,7 +59,12 @@ fn wanted(verbose: u8, variable: Option<OsString>) -> Result<Option<Targets>, Fa
     if let Some(text) = variable.filter(|text| !text.is_empty()) {
         let text = text.to_string_lossy();
         return match Targets::from_str(&text) {
-            Ok(targets) => Ok(Some(targets)),
+            Ok(targets) => {
+                if let Some(note) = names_nothing(&text) {
+                    super::output::to_stderr(&format!("note: {note}\n"));
+                }
+                Ok(Some(targets))
+            }
             Err(error) => Err(Failure::new(format!("{VARIABLE}: `{text}` is no filter: {error}")).help(
                 "write a level (error, warn, info, debug, trace), or a list such as \
                  `lockshift=debug,aws_config=info`",
@@ -70,6 +75,33 @@ fn wanted(verbose: u8, variable: Option<OsString>) -> Result<Option<Targets>, Fa
         0 => None,
         1 => Some(Targets::new().with_target(OWN, LevelFilter::INFO)),
         _ => Some(Targets::new().with_default(LevelFilter::DEBUG)),
+    })
+}
+
+/// Words that a filter may name beside our own and those with `_` in them: crates that the SDK sends with.
+const OTHERS: &[&str] = &["h2", "hyper", "rustls", "tower", "globset", "ignore"];
+
+/// What a filter says of a part that nobody has: a mistyped level is taken for the name of one, and nothing is said at all.
+fn names_nothing(filter: &str) -> Option<String> {
+    const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+    let words = filter.split(',').map(|part| part.split(['=', '[']).next().unwrap_or_default().trim());
+    let unknown = |word: &&str| {
+        let first = word.split("::").next().unwrap_or_default();
+        let known = first.is_empty() || first == OWN || first.contains('_') || OTHERS.contains(&first);
+        let level = LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word)) || word.parse::<u8>().is_ok();
+        !known && !level
+    };
+    let word = words.into_iter().find(unknown)?;
+    let short: String = word.to_lowercase().chars().take(64).collect();
+    let known: Vec<&str> = LEVELS.into_iter().chain([OWN]).collect();
+    Some(match similar::get_close_matches(short.as_str(), &known, 1, 0.6).first() {
+        Some(near) => format!(
+            "{VARIABLE}: no part is called `{word}`, so nothing is said of it; did you mean `{near}`?"
+        ),
+        None => format!(
+            "{VARIABLE}: no part is called `{word}`, so nothing is said of it; levels are {}",
+            LEVELS.join(", ")
+        ),
     })
 }
 
@@ -133,6 +165,25 @@ mod tests {
         let failure = wanted(0, Some("lockshift=loud".into())).unwrap_err().shown(false);
         assert!(failure.starts_with("error: LOCKSHIFT_LOG: `lockshift=loud` is no filter: "), "{failure}");
         assert!(failure.contains("help: write a level"), "{failure}");
+    }
+
+    #[test]
+    fn a_mistyped_level_is_told() {
+        let near = |word: &str, near: &str| {
+            Some(format!(
+                "LOCKSHIFT_LOG: no part is called `{word}`, so nothing is said of it; did you mean `{near}`?"
+            ))
+        };
+        assert_eq!(names_nothing("trcae"), near("trcae", "trace"));
+        assert_eq!(names_nothing("info,lockshfit=debug"), near("lockshfit", "lockshift"));
+        assert!(
+            names_nothing("verbose").unwrap().ends_with("; levels are error, warn, info, debug, trace, off")
+        );
+        for right in
+            ["trace", "DEBUG", "5", "lockshift=debug,aws_config=info", "lockshift::repo", "hyper=info", ""]
+        {
+            assert_eq!(names_nothing(right), None, "{right}");
+        }
     }
 
     #[test]

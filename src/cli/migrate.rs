@@ -251,7 +251,7 @@ fn plan(args: &Args) -> Result<Planned, Failure> {
     let collected = with_line(args.quiet, |line| collect(&scanning, line))?;
     let before = collected.inventory();
     if is_nothing(&before, &scanning)? {
-        return Err(nothing_to_look_at("lockshift migrate --phase dual PATH"));
+        return Err(nothing_to_look_at(&args.tree.paths, "lockshift migrate --phase dual PATH"));
     }
     let options = options(args);
     if !planner::selects_anything(&before, &options) {

@@ -7,6 +7,7 @@ mod completions;
 mod explain;
 mod fail_on;
 mod failure;
+mod help;
 mod log;
 mod man;
 mod migrate;
@@ -16,6 +17,7 @@ mod past;
 mod policy;
 mod progress;
 mod reach;
+mod rule_id;
 mod scan;
 mod tree;
 mod unlock;
@@ -28,6 +30,7 @@ use std::time::{Duration, SystemTime};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::migrate::program;
+use crate::report::html::Ends;
 use failure::Failure;
 use output::{Colour, Terminal};
 
@@ -93,6 +96,16 @@ enum Outcome {
     Unjudged,
 }
 
+impl From<Outcome> for Ends {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Clean => Self::Clean,
+            Outcome::Findings => Self::Findings,
+            Outcome::Unjudged => Self::Unjudged,
+        }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         ExitCode::from(match outcome {
@@ -110,7 +123,7 @@ const COULD_NOT_RUN: u8 = 2;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let wanted = Colour::wanted_by(&args);
-    let parsed = command().color(wanted.into()).try_get_matches_from(args);
+    let parsed = command().color(wanted.into()).try_get_matches_from(&args);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         // clap's own errors, and help and version, which it hands over as errors.
@@ -118,6 +131,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             if let Err(failure) = output::said(error.print()) {
                 output::to_stderr(&failure.shown(false));
                 return ExitCode::from(COULD_NOT_RUN);
+            }
+            if let Some(help) = help::beside(&error, &args) {
+                output::to_stderr(&format!("help: {help}\n"));
             }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(COULD_NOT_RUN));
         }

@@ -206,8 +206,26 @@ pub(super) fn make_dir(flag: &str, dir: &Path) -> Result<(), Failure> {
 }
 
 fn unwritable(flag: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("could not write {}: {error}", path.display()))
-        .help(format!("`{flag}` takes a file in a directory that exists"))
+    let failure = Failure::new(format!("could not write {}: {error}", path.display()));
+    match what_to_do(error.kind()) {
+        Some(help) => failure.help(format!("`{flag}` takes {help}")),
+        None => failure,
+    }
+}
+
+/// What can be written to, where the reason says what is wrong with a path; the reason itself is all there is to say of a
+/// disk that breaks.
+fn what_to_do(reason: io::ErrorKind) -> Option<&'static str> {
+    use io::ErrorKind as Kind;
+    match reason {
+        Kind::NotFound | Kind::NotADirectory => Some("a file in a directory that exists"),
+        Kind::IsADirectory => Some("a file, not a directory: name a file in it"),
+        Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Some("a file where you may write"),
+        Kind::StorageFull | Kind::QuotaExceeded => {
+            Some("a file where there is room: make some, or name another place")
+        }
+        _ => None,
+    }
 }
 
 fn write_all(to: impl Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cli::failure::Failure;
 use crate::cli::progress::Line;
 use crate::config::Date;
 use crate::migrate::git::Repository;
@@ -30,6 +31,19 @@ fn day(text: &str) -> Result<Moment, String> {
 }
 
 impl PastArgs {
+    /// `--history 5`: the number was taken for a path, as it is joined with `=`.
+    pub fn check(&self, paths: &[PathBuf]) -> Result<(), Failure> {
+        let number = |path: &&PathBuf| path.to_str().is_some_and(|text| text.parse::<u16>().is_ok());
+        match paths.iter().filter(|_| self.history.is_some()).find(|path| number(path) && !path.exists()) {
+            None => Ok(()),
+            Some(path) => {
+                let number = path.display();
+                Err(Failure::new(format!("there is no path `{number}`"))
+                    .help(format!("the number of commits is joined with `=`: `--history={number}`")))
+            }
+        }
+    }
+
     /// What earlier commits came to; none where nobody asked. What can't be told is said in it.
     pub fn look(&self, options: &ScanOptions, quiet: bool) -> Option<History> {
         let points = usize::from(self.history?);

@@ -6,7 +6,8 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 
-use crate::audit::collect::CollectOptions;
+use super::failure::Failure;
+use crate::audit::collect::{CollectOptions, profiles};
 use crate::config::Config;
 use crate::repo::secret::without_credentials;
 
@@ -56,6 +57,15 @@ impl TypedValueParser for Endpoint {
 }
 
 impl Reach {
+    /// Whether the profile that the flag names exists: a name that was mistyped is a usage error, and found out before
+    /// anything is asked.
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.profile.as_deref().and_then(profiles::missing) {
+            Some(why) => Err(Failure::new(why).help("`aws configure list-profiles` lists them")),
+            None => Ok(()),
+        }
+    }
+
     /// `--region`.
     pub fn region(&self) -> Option<String> {
         self.region.clone()

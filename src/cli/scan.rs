@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     by: GroupBy,
     /// Exit with 1 for findings of this severity or more, or of these rules: a comma list, or `never`.
-    #[arg(long, value_parser = fail_on::parse, default_value = "medium", value_name = "SEVERITY|RULE,...")]
+    #[arg(long, value_parser = fail_on::Parser, hide_possible_values = true, default_value = "medium", value_name = "SEVERITY|RULE,...")]
     fail_on: FailOn,
     /// Say only what this program sees.
     #[arg(long, value_enum, value_name = "ENGINE")]
@@ -105,6 +105,7 @@ enum Engine {
     /// HashiCorp Terraform.
     Terraform,
     /// OpenTofu.
+    #[value(alias = "tofu")]
     Opentofu,
 }
 
@@ -122,6 +123,11 @@ pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     if args.past.history.is_some() && !matches!(args.format, Format::Html | Format::Json) {
         return Err(Failure::new("--history is told as HTML or as JSON").help("add `--format html`"));
     }
+    if args.by != GroupBy::Root && !matches!(args.format, Format::Table | Format::Markdown) {
+        return Err(Failure::new("--by groups root modules in the formats table and markdown alone")
+            .help("leave --by away, or say `--format table` or `--format markdown`"));
+    }
+    args.past.check(&args.tree.paths)?;
     let config = args.config.load()?;
     args.tree.start_threads()?;
     // All of it on the threads that do the work: handing each step over to them takes longer than some of the steps.
@@ -132,7 +138,7 @@ fn look(args: &Args, config: &Config, terminal: Terminal) -> Result<Outcome, Fai
     let options = ScanOptions { engine: args.engine.map(Into::into), ..args.tree.options(config) };
     let inventory = scanned(&options, args.quiet)?;
     if is_nothing(&inventory, &options)? {
-        return Err(nothing_to_look_at("lockshift scan PATH"));
+        return Err(nothing_to_look_at(&args.tree.paths, "lockshift scan PATH"));
     }
     let findings = rules::check(&inventory, config, Date::of(SystemTime::now()));
     let history = args.past.look(&options, args.quiet);
@@ -182,6 +188,7 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
         Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
         Format::Html => report::html::render(&Page {
             at: report_time(),
+            ends: outcome(report, &args.fail_on).into(),
             of: &name_of(&args.tree.paths),
             scan: Some(report),
             audit: None,

@@ -121,9 +121,20 @@ pub(super) fn is_nothing(inventory: &Inventory, options: &ScanOptions) -> Result
 }
 
 /// What is said then; `example` is a command that names a directory.
-pub(super) fn nothing_to_look_at(example: &str) -> Failure {
-    Failure::new("nothing to look at: no Terraform, OpenTofu or Terragrunt files here")
+pub(super) fn nothing_to_look_at(paths: &[PathBuf], example: &str) -> Failure {
+    Failure::new(format!("nothing to look at: no Terraform, OpenTofu or Terragrunt files {}", where_(paths)))
         .help(format!("name the directory that holds them: `{example}`"))
+}
+
+/// Where was looked: `here`, or the paths that were named.
+pub(super) fn where_(paths: &[PathBuf]) -> String {
+    match paths {
+        [] => "here".to_owned(),
+        paths => {
+            let named: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+            format!("in {}", named.join(", "))
+        }
+    }
 }
 
 /// Whether scanning found nothing at all, neither something to say nor something that it could not read.

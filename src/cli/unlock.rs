@@ -7,11 +7,12 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::ValueEnum;
+use clap::{ArgGroup, ValueEnum};
 
 use super::failure::Failure;
 use super::output::{self, Terminal};
 use super::reach::Reach;
+use super::rule_id::RuleId;
 use super::tree::ConfigArgs;
 use super::{Outcome, nonce};
 use crate::config::duration;
@@ -37,20 +38,22 @@ Examples:
   lockshift unlock --from-audit audit.json --rule lock-stale --yes --record removed.json
   lockshift unlock s3://acme-state/net/terraform.tfstate --table locks --digest set";
 
+/// What says which lock or digest is meant: an error about none of them names them all.
+const WHICH: [&str; 4] = ["id", "unreadable", "digest", "from_audit"];
+
 /// Release a lock that nobody holds any more, in both stores and on condition
 ///
 /// Reads the `.tflock` object and the lock item, shows both, and removes them only while they are what was shown: with
 /// `If-Match` in S3, with the condition that `Info` is the same text in DynamoDB. A lock that was released and taken
 /// anew in between stays. Then it reads both stores again and says what is true.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, group = ArgGroup::new("which").required(true).multiple(true).args(WHICH))]
 pub(super) struct Args {
     /// `s3://BUCKET/STATE-PATH`, or the directory of a root module.
     #[arg(value_name = "STATE", required_unless_present = "from_audit", conflicts_with = "from_audit")]
     state: Option<String>,
     /// The lock's ID, as Terraform and `lockshift audit` show it.
-    #[arg(long, value_name = "ID", required_unless_present_any = ["from_audit", "unreadable", "digest"],
-          conflicts_with_all = ["unreadable", "from_audit", "digest"])]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["unreadable", "from_audit", "digest"])]
     id: Option<String>,
     /// The lock has no ID that can be read (empty, foreign, another state's).
     #[arg(long, conflicts_with = "digest")]
@@ -71,7 +74,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", requires = "rule", help_heading = "Which state")]
     from_audit: Option<PathBuf>,
     /// Which of the audit's findings.
-    #[arg(long, value_name = "RULE", requires = "from_audit", help_heading = "Which state")]
+    #[arg(long, value_name = "RULE", value_parser = RuleId, hide_possible_values = true, requires = "from_audit", help_heading = "Which state")]
     rule: Option<String>,
 
     /// From what age on a lock counts as left behind [default: lockshift.toml, else 2h].
@@ -136,6 +139,7 @@ struct Run<'a> {
 /// Finds, shows, asks, removes, says.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let config = args.config.load()?;
+    args.reach.check()?;
     let targets = target::targets(args, &config)?;
     if targets.is_empty() {
         output::write("nothing to release\n")?;

@@ -54,6 +54,7 @@ fn pause(text: &str) -> Result<Duration, String> {
 /// Looks, says what changed, waits.
 pub(super) fn run(args: &Args, terminal: Terminal) -> Result<Outcome, Failure> {
     let config = args.config.load()?;
+    args.reach.check()?;
     let target = target::named(&args.state, &args.choice, WhichLock::Unreadable, false, &config)?;
     let session = Session::new(args.reach.options(&config)).map_err(Failure::new)?;
     let stores = session.open(target.state.clone(), &target.access, target.table.as_ref());

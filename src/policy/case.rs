@@ -43,10 +43,10 @@ pub struct CaseError {
     pub number: usize,
     /// Its `id`, where that could be read.
     pub id: Option<String>,
-    /// Line in the input, from 1; none where the input is JSON and the case is not what it should be.
-    pub line: Option<usize>,
-    /// Column in that line, from 1.
-    pub column: Option<usize>,
+    /// Line in the input, from 1.
+    pub line: usize,
+    /// Column in that line, in bytes, from 1.
+    pub column: usize,
     /// What is wrong.
     pub message: String,
 }
@@ -57,12 +57,7 @@ impl fmt::Display for CaseError {
         if let Some(id) = &self.id {
             write!(out, " (`{id}`)")?;
         }
-        match (self.line, self.column) {
-            (Some(line), Some(column)) => write!(out, ", line {line}, column {column}")?,
-            (Some(line), None) => write!(out, ", line {line}")?,
-            _ => {}
-        }
-        write!(out, ": {}", self.message)
+        write!(out, ", line {}, column {}: {}", self.line, self.column, self.message)
     }
 }
 
@@ -82,35 +77,44 @@ pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
         let read = Elements(&mut values).deserialize(&mut reader).and_then(|()| reader.end());
         if let Err(error) = read {
             let number = values.len() + 1;
-            let (line, column) = (Some(error.line()), Some(error.column()));
+            let (line, column) = (error.line(), error.column());
             return Err(CaseError { number, id: None, line, column, message: without_place(&error) });
         }
         let cases = values.iter().enumerate();
-        return cases.map(|(n, value)| Case::read(value).map_err(|error| error.at(n + 1, None))).collect();
+        return cases
+            .map(|(n, value)| {
+                Case::read(value).map_err(|wrong| {
+                    let begins = text.find('[').and_then(|list| begins(text, list).get(n).copied());
+                    wrong.at(n + 1, text, begins.unwrap_or_default())
+                })
+            })
+            .collect();
     }
     // One case, written over several lines.
     if text.trim().contains('\n')
         && let Ok(value @ Json::Object(_)) = serde_json::from_str(text)
     {
-        return Ok(vec![Case::read(&value).map_err(|error| error.at(1, None))?]);
+        return Ok(vec![Case::read(&value).map_err(|wrong| wrong.at(1, text, before_text(text)))?]);
     }
     let mut cases = Vec::new();
-    for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    let mut next = 0;
+    for (n, line) in text.split_inclusive('\n').enumerate() {
+        let begins = next + before_text(line);
+        next += line.len();
+        // An error at the line's end is in this line, not in the next one.
+        let line = line.trim_end();
+        if line.is_empty() {
+            continue;
+        }
         let number = cases.len() + 1;
         let value: Json = serde_json::from_str(line).map_err(|error| {
             // The one case may go on over several lines: what is wrong is then further down.
             let whole =
                 serde_json::from_str::<Json>(text).err().filter(|_| error.is_eof() && cases.is_empty());
             let (line, error) = whole.map_or((n + 1, error), |error| (error.line(), error));
-            CaseError {
-                number,
-                id: None,
-                line: Some(line),
-                column: Some(error.column()),
-                message: without_place(&error),
-            }
+            CaseError { number, id: None, line, column: error.column(), message: without_place(&error) }
         })?;
-        cases.push(Case::read(&value).map_err(|error| error.at(number, Some(n + 1)))?);
+        cases.push(Case::read(&value).map_err(|wrong| wrong.at(number, text, begins))?);
     }
     Ok(cases)
 }
@@ -149,24 +153,96 @@ impl<'de> Visitor<'de> for Elements<'_> {
 /// What is wrong with a case, and where in it.
 struct Wrong {
     id: Option<String>,
+    /// Which of the case's members, from 0; none where the case as a whole is meant.
+    member: Option<usize>,
     message: String,
 }
 
 impl Wrong {
-    fn at(self, number: usize, line: Option<usize>) -> CaseError {
-        CaseError { number, id: self.id, line, column: None, message: self.message }
+    /// `case` is where the case begins in `text`.
+    fn at(self, number: usize, text: &str, case: usize) -> CaseError {
+        let member = self.member.and_then(|member| begins(text, case).get(member).copied());
+        let before = text.as_bytes().get(..member.unwrap_or(case)).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+        CaseError { number, id: self.id, line, column, message: self.message }
     }
+}
+
+/// How many bytes of white space a text begins with.
+fn before_text(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// Where the elements of the list, or the names of the object's members, begin that begins at `at`: our JSON values know
+/// no places. The text was read already, so it is JSON.
+fn begins(json: &str, at: usize) -> Vec<usize> {
+    let (mut depth, mut quoted, mut escaped, mut awaited) = (0_usize, false, false, false);
+    let mut found = Vec::new();
+    for (n, byte) in json.bytes().enumerate().skip(at) {
+        if quoted {
+            quoted = escaped || byte != b'"';
+            escaped = !escaped && byte == b'\\';
+            continue;
+        }
+        if awaited && !byte.is_ascii_whitespace() && !matches!(byte, b']' | b'}') {
+            found.push(n);
+            awaited = false;
+        }
+        match byte {
+            b'"' => quoted = true,
+            b'{' | b'[' => {
+                depth += 1;
+                awaited = depth == 1;
+            }
+            b'}' | b']' if depth <= 1 => break,
+            b'}' | b']' => depth -= 1,
+            b',' => awaited = depth == 1,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a case may have, save what nobody reads.
+const MEMBERS: &[&str] = &[
+    "id",
+    "expect",
+    "principal",
+    "action",
+    "resource",
+    "resourceAccount",
+    "context",
+    "unknown",
+    "identityPolicies",
+    "resourcePolicy",
+    "permissionsBoundary",
+    "sessionPolicy",
+    "scps",
+    "rcps",
+    "endpoint",
+];
+
+/// A policy under a misspelt name would be left out of the answer.
+fn no_member(name: &str) -> String {
+    let short: String = name.chars().take(64).collect();
+    let near = similar::get_close_matches(short.as_str(), MEMBERS, 1, 0.6);
+    let near = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    format!("`{name}` is no member of a case{near}")
 }
 
 impl Case {
     fn read(value: &Json) -> Result<Case, Wrong> {
         let Json::Object(members) = value else {
-            return Err(Wrong { id: None, message: "a case is a JSON object".to_owned() });
+            return Err(Wrong { id: None, member: None, message: "a case is a JSON object".to_owned() });
         };
         let id = members.iter().find(|(name, _)| name == "id").and_then(|(_, id)| id.as_text());
         let id = id.map(str::to_owned);
         let mut fields = Fields::default();
-        fields.fill(members).and_then(|()| fields.case(id.clone())).map_err(|message| Wrong { id, message })
+        match fields.fill(members) {
+            Ok(()) => fields.case(id.clone()).map_err(|message| Wrong { id, member: None, message }),
+            Err((member, message)) => Err(Wrong { id, member: Some(member), message }),
+        }
     }
 
     /// The request.
@@ -237,66 +313,68 @@ struct Fields {
 }
 
 impl Fields {
-    fn fill(&mut self, members: &[(String, Json)]) -> Result<(), String> {
+    /// All members; an error says which one is wrong, from 0.
+    fn fill(&mut self, members: &[(String, Json)]) -> Result<(), (usize, String)> {
         // What is not known wins over what is given, wherever it stands.
         let mut unknown = Vec::new();
         for (n, (name, value)) in members.iter().enumerate() {
             if members.iter().take(n).any(|(earlier, _)| earlier == name) {
-                return Err(format!("`{name}` stands there twice"));
+                return Err((n, format!("`{name}` stands there twice")));
             }
-            match name.as_str() {
-                "id" | "note" | "comment" | "description" => {}
-                "expect" => self.expect = value.as_text().map(str::to_owned),
-                "principal" => {
-                    let text = text(name, value)?;
-                    text.clone_into(&mut self.principal_text);
-                    self.principal =
-                        Some(Principal::parse(text).map_err(|error| format!("`{name}`: {error}"))?);
-                }
-                "action" => {
-                    let text = text(name, value)?;
-                    if !is_action(text) {
-                        return Err(format!("`action`: `{text}` is no action; expected `service:Name`"));
-                    }
-                    self.action = Some(text.to_owned());
-                }
-                "resource" => {
-                    let text = text(name, value)?;
-                    if !is_resource(text) {
-                        return Err(format!("`resource`: `{text}` is no ARN"));
-                    }
-                    self.resource = Some(text.to_owned());
-                }
-                "resourceAccount" if *value != Json::Null => {
-                    let text = text(name, value)?;
-                    if !is_account(text) {
-                        return Err(format!(
-                            "`resourceAccount`: `{text}` is no account; expected twelve digits"
-                        ));
-                    }
-                    self.account = Some(text.to_owned());
-                }
-                "resourceAccount" => {}
-                "context" => self.context = context(value)?,
-                "unknown" => {
-                    for key in value.items() {
-                        unknown
-                            .push(key.as_text().ok_or("`unknown` is a list of condition keys")?.to_owned());
-                    }
-                }
-                "identityPolicies" => self.identity = policies(name, value)?,
-                "resourcePolicy" => self.bucket = policies(name, value)?,
-                "permissionsBoundary" => self.boundary = policies(name, value)?,
-                "sessionPolicy" => self.session = policies(name, value)?,
-                "endpoint" => self.endpoint = policies(name, value)?,
-                "scps" => self.scps = levels(name, value)?,
-                "rcps" => self.rcps = levels(name, value)?,
-                // A policy under a misspelt name would be left out of the answer.
-                _ => return Err(format!("`{name}` is no member of a case")),
-            }
+            self.take(name, value, &mut unknown).map_err(|message| (n, message))?;
         }
         let context = std::mem::take(&mut self.context);
         self.context = unknown.iter().fold(context, |context, key| context.not_known(key));
+        Ok(())
+    }
+
+    /// One member.
+    fn take(&mut self, name: &str, value: &Json, unknown: &mut Vec<String>) -> Result<(), String> {
+        match name {
+            "id" | "note" | "comment" | "description" => {}
+            "expect" => self.expect = value.as_text().map(str::to_owned),
+            "principal" => {
+                let text = text(name, value)?;
+                text.clone_into(&mut self.principal_text);
+                self.principal = Some(Principal::parse(text).map_err(|error| format!("`{name}`: {error}"))?);
+            }
+            "action" => {
+                let text = text(name, value)?;
+                if !is_action(text) {
+                    return Err(format!("`action`: `{text}` is no action; expected `service:Name`"));
+                }
+                self.action = Some(text.to_owned());
+            }
+            "resource" => {
+                let text = text(name, value)?;
+                if !is_resource(text) {
+                    return Err(format!("`resource`: `{text}` is no ARN"));
+                }
+                self.resource = Some(text.to_owned());
+            }
+            "resourceAccount" if *value != Json::Null => {
+                let text = text(name, value)?;
+                if !is_account(text) {
+                    return Err(format!("`resourceAccount`: `{text}` is no account; expected twelve digits"));
+                }
+                self.account = Some(text.to_owned());
+            }
+            "resourceAccount" => {}
+            "context" => self.context = context(value)?,
+            "unknown" => {
+                for key in value.items() {
+                    unknown.push(key.as_text().ok_or("`unknown` is a list of condition keys")?.to_owned());
+                }
+            }
+            "identityPolicies" => self.identity = policies(name, value)?,
+            "resourcePolicy" => self.bucket = policies(name, value)?,
+            "permissionsBoundary" => self.boundary = policies(name, value)?,
+            "sessionPolicy" => self.session = policies(name, value)?,
+            "endpoint" => self.endpoint = policies(name, value)?,
+            "scps" => self.scps = levels(name, value)?,
+            "rcps" => self.rcps = levels(name, value)?,
+            _ => return Err(no_member(name)),
+        }
         Ok(())
     }
 

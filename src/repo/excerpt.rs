@@ -50,13 +50,17 @@ impl Excerpt {
     }
 
     /// The line and byte column that a JSON reader names, both from 1 (a column of 0 is the line's beginning), with
-    /// the position in characters.
+    /// the position in characters. A text that ends too early is wrong at the end of its last line with something in it.
     pub fn at_byte(text: Text<'_>, line: usize, column: usize) -> (Position, Self) {
         let start = text.offset(Position { line, column: 1 });
         let mut offset = (start + column.saturating_sub(1)).min(text.line_span(start).end);
         // A reader that counts bytes may point into the middle of a character.
         while offset > start && text.bytes().get(offset).is_some_and(|byte| byte & 0xC0 == 0x80) {
             offset -= 1;
+        }
+        let ends = text.bytes().trim_ascii_end().len();
+        if text.bytes().get(offset..).is_none_or(|rest| rest.trim_ascii().is_empty()) && offset > ends {
+            offset = ends;
         }
         (text.position(offset), Self::of(text, offset))
     }
@@ -177,5 +181,17 @@ mod tests {
         let (at, _) = Excerpt::at_byte(text, 99, 7);
         assert_eq!((at.line, at.column), (3, 2));
         assert_eq!(Excerpt::at_byte(Text::new("é".as_bytes()), 1, 2).0.column, 1);
+    }
+
+    #[test]
+    fn a_text_that_ends_too_early_is_shown_where_it_ends() {
+        for (text, line, column) in
+            [("{\n  \"a\": 1,\n", 3, 0), ("{\n  \"a\": 1,\r\n\r\n  \n", 5, 0), ("{\n  \"a\": 1,", 2, 10)]
+        {
+            let (at, excerpt) = Excerpt::at_byte(Text::new(text.as_bytes()), line, column);
+            assert_eq!((at.line, at.column), (2, 10), "{text:?}");
+            assert_eq!(excerpt.to_string(), "  2 |   \"a\": 1,\n    |          ^", "{text:?}");
+        }
+        assert_eq!(Excerpt::at_byte(Text::new(b" \n"), 2, 0).1.to_string(), "  1 | \n    | ^");
     }
 }

@@ -129,7 +129,8 @@ mod tests {
             let message = &findings[0].message.clone();
             let report = ScanReport::new(&inventory, &findings);
             let at = Moment::parse("2026-11-30T12:00:00Z").unwrap();
-            let page = html::Page { at, of: ".", scan: Some(&report), audit: None, rules: &[] };
+            let ends = html::Ends::Findings;
+            let page = html::Page { at, ends, of: ".", scan: Some(&report), audit: None, rules: &[] };
             let shown = [
                 ("table", table::render(&report, table::TableOptions::default())),
                 ("markdown", markdown::render(&report, group::By::Root)),

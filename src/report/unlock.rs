@@ -49,7 +49,14 @@ pub fn records(seen: &Seen, width: Option<u16>, colour: bool) -> String {
         }
     }
     let mut words = String::new();
-    for (store, side) in stores.into_iter().zip(sides) {
+    let same = match sides {
+        [Side::Unread(s3), Side::Unread(dynamodb)] if s3 == dynamodb => Some(s3),
+        _ => None,
+    };
+    if let Some(why) = same {
+        words.push_str(&format!("  S3 and DynamoDB could not be read: {}\n", visible(why)));
+    }
+    for (store, side) in stores.into_iter().zip(sides).filter(|_| same.is_none()) {
         let said = match side {
             Side::Held(held) => held.fault(&seen.state).map(|fault| format!("the lock in {store}: {fault}")),
             Side::Unread(why) => Some(format!("{store} could not be read: {why}")),
@@ -150,6 +157,9 @@ pub fn digest(seen: &DigestSeen, colour: bool) -> String {
     let state = match &seen.state {
         StateMd5::NoState => "there is no state".to_owned(),
         StateMd5::Is(md5) => md5.clone(),
+        StateMd5::Unknown(why) if matches!(&seen.item, Item::Unread(same) if same == why) => {
+            "not known, for the same reason".to_owned()
+        }
         StateMd5::Unknown(why) => format!("not known: {why}"),
     };
     format!(

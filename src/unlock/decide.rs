@@ -82,18 +82,19 @@ pub const NO_CONDITION: &str = "unlock-no-condition";
 /// Decides.
 pub fn decide(seen: &Seen, wanted: &Wanted) -> Decision {
     let sides = [Store::S3, Store::DynamoDb].map(|store| (store, seen.side(store)));
-    for (store, side) in sides {
-        // With `--only`, the other side's silence is no obstacle: nothing is said or done about it.
-        if wanted.only.is_some_and(|only| only != store) {
-            continue;
-        }
-        if let Side::Unread(why) = side {
-            return refuse(
-                UNREAD,
-                format!("{store} could not be read: {why}"),
-                "make it readable; what can't be read can't be compared, and is not removed",
-            );
-        }
+    // With `--only`, the other side's silence is no obstacle: nothing is said or done about it.
+    let asked = sides.iter().filter(|(store, _)| wanted.only.is_none_or(|only| only == *store));
+    let unread: Vec<String> = asked
+        .filter(|(_, side)| matches!(side, Side::Unread(_)))
+        .map(|(store, _)| store.to_string())
+        .collect();
+    if !unread.is_empty() {
+        return refuse(
+            UNREAD,
+            // Why stands with the records.
+            format!("{} could not be read", unread.join(" and ")),
+            "make it readable; what can't be read can't be compared, and is not removed",
+        );
     }
     let held: Vec<(Store, &Held)> = [Store::S3, Store::DynamoDb]
         .into_iter()

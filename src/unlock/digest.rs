@@ -93,7 +93,11 @@ pub fn decide(seen: &DigestSeen, wanted: WantedDigest) -> DigestDecision {
             ),
             Side::Unread(why) => refusal(
                 super::decide::UNREAD,
-                format!("{store} could not be read: {why}"),
+                // What is said of the item already is not said again.
+                match &seen.item {
+                    Item::Unread(same) if same == why => format!("{store} could not be read"),
+                    _ => format!("{store} could not be read: {why}"),
+                },
                 "a digest is only touched while it is certain that nobody is at work",
             ),
         };

@@ -21,6 +21,7 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 
 use super::meter::Meter;
 use super::options::CollectOptions;
+use super::profiles;
 use super::trust::{distrust, no_region};
 use crate::audit::expected::Access;
 
@@ -141,6 +142,10 @@ impl<'a> Clients<'a> {
         let mut made = self.made.lock().await;
         if let Some(config) = made.get(&way) {
             return Ok(config.clone());
+        }
+        let named = access.profile.as_deref();
+        if let Some(why) = named.map_or_else(profiles::missing_from_environment, profiles::missing) {
+            return Err(why);
         }
         let external_id = self.options.external_id.as_deref();
         if access.role_arn.is_some() && access.wants_external_id && external_id.is_none() {

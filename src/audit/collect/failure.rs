@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use aws_credential_types::provider::error::CredentialsError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -45,6 +46,10 @@ const HOPELESS: &[&str] = &[
     "RequestTimeTooSkewed",
 ];
 
+/// What is said where nobody knows any credentials; the SDK's own words are about its providers.
+const NO_CREDENTIALS: &str = "there are no AWS credentials here: name a profile (`--profile NAME`, or AWS_PROFILE), sign \
+                              in (`aws sso login`), or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+
 impl Failure {
     /// Something that the client noticed by itself.
     pub fn own(reason: impl Into<String>) -> Self {
@@ -59,7 +64,7 @@ impl Failure {
     }
 
     /// An error with its causes.
-    pub fn chain(error: &dyn Error) -> Self {
+    pub fn chain(error: &(dyn Error + 'static)) -> Self {
         Self::own(causes(error))
     }
 
@@ -197,10 +202,13 @@ fn expected_region(message: &str) -> Option<String> {
 }
 
 /// The chain of causes, without repeating what a cause already said.
-fn causes(error: &dyn Error) -> String {
+fn causes(error: &(dyn Error + 'static)) -> String {
     let mut said: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
+        if error.downcast_ref().is_some_and(is_without_credentials) {
+            return NO_CREDENTIALS.to_owned();
+        }
         let text = error.to_string();
         if !text.is_empty() && !said.iter().any(|said| said.contains(&text)) {
             said.push(text);
@@ -210,9 +218,35 @@ fn causes(error: &dyn Error) -> String {
     said.join(": ")
 }
 
+/// No provider had any. The instance's metadata service is the last that is asked: where it says no, nobody else did.
+fn is_without_credentials(error: &CredentialsError) -> bool {
+    match error {
+        CredentialsError::CredentialsNotLoaded(_) => true,
+        CredentialsError::ProviderError(_) => error.source().is_some_and(|source| {
+            let said = source.to_string();
+            said.contains("IMDS") || said.contains("instance metadata")
+        }),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_credentials_it_says_what_to_do() {
+        let not_loaded =
+            CredentialsError::not_loaded("no credentials found in chain. Attempted:\n  Environment");
+        assert_eq!(Failure::chain(&not_loaded).reason, NO_CREDENTIALS);
+        assert!(!NO_CREDENTIALS.contains('\n'));
+        let metadata =
+            CredentialsError::provider_error("failed to load IMDS session token: request forbidden");
+        assert_eq!(Failure::chain(&metadata).reason, NO_CREDENTIALS);
+        let refused = CredentialsError::provider_error("AccessDenied: may not assume the role");
+        let said = Failure::chain(&refused).reason;
+        assert!(said.ends_with(": AccessDenied: may not assume the role"), "{said}");
+    }
 
     fn coded(code: &str) -> Failure {
         Failure { code: Some(code.to_owned()), status: Some(403), ..Failure::own("no") }

@@ -28,6 +28,7 @@ mod options;
 mod page;
 mod points;
 pub mod probe;
+pub(crate) mod profiles;
 mod query;
 mod second;
 mod sieve;

@@ -17,7 +17,7 @@ use crate::audit::lock_info::MAX_BYTES;
 use crate::audit::snapshot::{SCHEMA_VERSION, Snapshot, Unread};
 use crate::cli::nonce;
 use crate::cli::progress::Line;
-use crate::cli::tree::{is_nothing, scanned};
+use crate::cli::tree::{is_nothing, scanned, where_};
 use crate::config::Config;
 use crate::moment::Moment;
 use crate::repo::bounded;
@@ -72,7 +72,7 @@ pub(super) fn read(
         None if exports => exported(args, &world.expected)?,
         None => {
             if names_nothing(&world) {
-                return Err(nothing());
+                return Err(nothing(args));
             }
             let line = Line::new(args.quiet);
             let say = |text: &str| line.say(text);
@@ -91,7 +91,7 @@ pub(super) fn read(
         }
     };
     if names_nothing(&world) && snapshot.buckets.is_empty() && snapshot.tables.is_empty() {
-        return Err(nothing());
+        return Err(nothing(args));
     }
     Ok((snapshot, world))
 }
@@ -104,10 +104,12 @@ fn names_nothing(world: &World) -> bool {
         && world.unread.is_empty()
 }
 
-fn nothing() -> Failure {
-    Failure::new("nothing to look at: no s3 backend is configured here, and no bucket is named").help(
-        "name the directory that holds the configuration, or a bucket: `lockshift audit --bucket BUCKET`",
-    )
+fn nothing(args: &Args) -> Failure {
+    let place = where_(&args.tree.paths);
+    Failure::new(format!("nothing to look at: no s3 backend is configured {place}, and no bucket is named"))
+        .help(
+            "name the directory that holds the configuration, or a bucket: `lockshift audit --bucket BUCKET`",
+        )
 }
 
 /// What the repository says.
@@ -115,7 +117,7 @@ fn repository(args: &Args, config: &Config) -> Result<World, Failure> {
     let options = args.tree.options(config);
     let inventory = scanned(&options, args.quiet)?;
     if is_nothing(&inventory, &options)? {
-        return Err(nothing());
+        return Err(nothing(args));
     }
     let (expected, unread) = (Expected::of(&inventory), unread(&inventory));
     Ok(World { expected, unread, inventory: Some(inventory) })

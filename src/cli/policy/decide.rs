@@ -106,16 +106,9 @@ fn batch(args: &Args, file: &Path) -> Result<Outcome, Failure> {
         (read(file)?, file.display().to_string())
     };
     let cases = read_cases(&text).map_err(|error| {
-        let failure = match (error.line, error.column) {
-            (Some(line), Some(column)) => Failure::at(
-                &name,
-                text.as_bytes(),
-                (line, column),
-                format!("case {}: {}", error.number, error.message),
-            ),
-            _ => Failure::new(format!("{name}: {error}")),
-        };
-        failure.help(
+        let id = error.id.as_ref().map(|id| format!(" (`{id}`)")).unwrap_or_default();
+        let message = format!("case {}{id}: {}", error.number, error.message);
+        Failure::at(&name, text.as_bytes(), (error.line, error.column), message).help(
             "a case has principal, action, resource, and where they matter id, resourceAccount, context, \
              identityPolicies, resourcePolicy, permissionsBoundary, sessionPolicy, scps, rcps, endpoint",
         )

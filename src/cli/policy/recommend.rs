@@ -1,6 +1,7 @@
 //! `lockshift policy`: the policies that the states here need.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::documents::{Format, Report, Statement, Unplaced, files, hcl, json};
 use super::said::{said, told};
@@ -9,6 +10,7 @@ use crate::audit::expected::Expected;
 use crate::audit::policies::buckets;
 use crate::cli::Outcome;
 use crate::cli::failure::Failure;
+use crate::cli::help;
 use crate::cli::output;
 use crate::cli::tree::{is_nothing, nothing_to_look_at, scanned};
 use crate::policy::recommend::{Advice, Wanted, recommend};
@@ -25,6 +27,12 @@ Exit codes:
 
 /// Scans, recommends, proves, writes.
 pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let [word] = args.tree.paths.as_slice()
+        && let Some(near) = mistyped(word)
+    {
+        return Err(Failure::new(format!("there is no path `{}`", word.display()))
+            .help(format!("did you mean `lockshift policy {near}`?")));
+    }
     let config = args.config.load()?;
     args.tree.start_threads()?;
     let roles = roles(args, &config.roles)?;
@@ -32,7 +40,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     let options = args.tree.options(&config);
     let inventory = scanned(&options, args.quiet)?;
     if is_nothing(&inventory, &options)? {
-        return Err(nothing_to_look_at("lockshift policy PATH"));
+        return Err(nothing_to_look_at(&args.tree.paths, "lockshift policy PATH"));
     }
     let expected = Expected::of(&inventory);
     let (found, impossible): (BTreeMap<_, _>, BTreeMap<_, _>) =
@@ -94,6 +102,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Failure> {
     output::to_stderr(&said(args.quiet, &report, unread));
     let whole = unread == 0 && report.unplaced.is_empty();
     Ok(if whole { Outcome::Clean } else { Outcome::Unjudged })
+}
+
+/// The command that a path was probably meant to be which is not there.
+fn mistyped(path: &Path) -> Option<String> {
+    let program = crate::cli::command();
+    let policy = program.find_subcommand("policy")?;
+    path.to_str().filter(|_| !path.exists()).and_then(|word| help::mistyped(policy, word))
 }
 
 const NO_PRESENT_POLICY: &str = "the bucket is taken to have no policy today: putting this one replaces whatever it has. \

@@ -93,6 +93,29 @@ pub(super) fn roles(args: &Args, config: &crate::config::Roles) -> Result<Roles,
         break_glass: pick(&args.break_glass, &config.break_glass),
         state_admin: pick(&args.state_admin, &config.state_admin),
     };
+    for (flag, key, arns) in [
+        ("--runner", "runners", &roles.runners),
+        ("--plan-role", "plan", &roles.plan),
+        ("--break-glass", "break_glass", &roles.break_glass),
+        ("--state-admin", "state_admin", &roles.state_admin),
+    ] {
+        if let Some(odd) = arns.iter().find(|arn| !is_arn(arn)) {
+            return Err(no_arn(
+                flag,
+                odd,
+                &format!(
+                    "a role's is `arn:aws:iam::ACCOUNT:role/NAME`; roles stand in flags, or below `[roles]` (`{key}`) in \
+                 lockshift.toml"
+                ),
+            ));
+        }
+    }
+    if let Some(caller) = args.caller.as_ref().filter(|arn| !is_arn(arn)) {
+        return Err(no_arn("--caller", caller, "`aws sts get-caller-identity` says it"));
+    }
+    if let Some(key) = args.kms_key.iter().find(|arn| !is_arn(arn)) {
+        return Err(no_arn("--kms-key", key, "a key's is `arn:aws:kms:REGION:ACCOUNT:key/ID`"));
+    }
     let mut missing = Vec::new();
     if roles.runners.is_empty() {
         missing.push("the roles that apply (`--runner ARN`, or `runners`)");
@@ -105,6 +128,15 @@ pub(super) fn roles(args: &Args, config: &crate::config::Roles) -> Result<Roles,
     }
     Err(Failure::new(format!("not named: {}", missing.join("; ")))
         .help("roles stand below `[roles]` in lockshift.toml, or in flags; none is guessed"))
+}
+
+/// Whether it has the parts of an ARN; what it names is looked at where it is used.
+fn is_arn(text: &str) -> bool {
+    text.split(':').count() >= 6 && text.starts_with("arn:")
+}
+
+fn no_arn(flag: &str, text: &str, help: &str) -> Failure {
+    Failure::new(format!("{flag}: `{text}` is no ARN")).help(help)
 }
 
 /// The partition and account that own the buckets.
@@ -205,12 +237,28 @@ pub(super) fn existing(
     let value: serde_json::Value =
         serde_json::from_str(json).map_err(|error| no_json(file.display().to_string(), json, &error))?;
     // The policy is a text inside: places count from its own first line.
-    if let Some(inside) = value.get("Policy").and_then(serde_json::Value::as_str)
-        && let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(inside)
-    {
-        return Err(no_json(format!("{} (the text of `Policy`)", file.display()), inside, &error));
+    let (of, policy) = match value.get("Policy") {
+        None => (file.display().to_string(), value),
+        Some(inside) => {
+            let of = format!("{} (the text of `Policy`)", file.display());
+            let inside = inside.as_str().ok_or_else(|| no_policy(&of, "it is no text"))?;
+            let policy = serde_json::from_str(inside).map_err(|error| no_json(of.clone(), inside, &error))?;
+            (of, policy)
+        }
+    };
+    // What is no policy at all is a wrong file; what a policy says that can't be kept, a gate refuses.
+    if !policy.is_object() {
+        return Err(no_policy(&of, "it is no JSON object"));
+    }
+    if policy.get("Statement").is_none() {
+        return Err(no_policy(&of, "it has no `Statement`"));
     }
     Ok(Some(text))
+}
+
+fn no_policy(of: &str, why: &str) -> Failure {
+    Failure::new(format!("{of}: no bucket policy: {why}"))
+        .help("give the policy as `aws s3api get-bucket-policy` prints it")
 }
 
 /// A bucket's region says its partition; no policy names principals of another one.

@@ -2,8 +2,8 @@
 //! `::` here: what a store says must never become a command. A finding that no file configures has no place, and so
 //! is shown with the run instead of a line.
 
-use super::AuditReport;
 use super::wording::in_lines;
+use super::{AuditReport, summary};
 use crate::repo::text::Place;
 use crate::report::github::{data, level, property};
 use crate::report::totals::SEVERITIES;
@@ -31,8 +31,7 @@ pub fn render(report: &AuditReport<'_>) -> String {
         command(&mut out, level, None, "could not be read", &lines);
     }
     // Annotations of what somebody has accepted already would only hide the others; that there is some is said.
-    let accepted = audit.findings.len() - report.open().count();
-    let accepted = if accepted == 0 { String::new() } else { format!(" ({accepted} more accepted)") };
+    let accepted = summary::more(report);
     out.push_str(&format!(
         "lockshift: {}{accepted} in {}, {} not read\n",
         count(report.open().count(), "finding", "findings"),
@@ -71,7 +70,7 @@ mod tests {
         let mut audit = sample::audit();
         let accepted = audit.findings.iter().position(|finding| finding.ignored.is_some()).unwrap();
         let some = render(&AuditReport { audit: &audit, stats: false });
-        assert!(some.contains(" findings (1 more accepted) in "), "{some}");
+        assert!(some.contains(" findings (1 more accepted with a reason) in "), "{some}");
         audit.findings[accepted].ignored = None;
         let all = render(&AuditReport { audit: &audit, stats: false });
         assert!(!all.contains("accepted"), "{all}");

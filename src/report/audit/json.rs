@@ -38,7 +38,7 @@ struct SummaryJson<'a> {
     locks_unknown: BTreeMap<&'static str, usize>,
     /// Findings that nobody accepted, by severity; every severity is present.
     findings: BTreeMap<&'static str, usize>,
-    /// Findings that were accepted with a reason.
+    /// Findings that were accepted with a reason, or that the baseline has.
     ignored: usize,
     /// What could not be read.
     unread: usize,

@@ -1,7 +1,12 @@
 //! `audit --retire`: the evidence for and against deleting one lock table, for people and as JSON.
 
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
 use crate::audit::retire::{Retirement, Side, Verdict};
 use crate::repo::text::Place;
+use crate::report::SCHEMA_VERSION;
 use crate::report::palette::Palette;
 use crate::report::words::{safe_json, visible};
 
@@ -53,12 +58,28 @@ fn list<'a>(
     }
 }
 
+/// Everything that `audit --retire` says.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "lockshift audit --retire")]
+struct Document<'a> {
+    /// Version of this form. It only rises when something changes its meaning or goes away.
+    schema_version: u32,
+    #[serde(flatten)]
+    judged: &'a Retirement,
+}
+
+/// The JSON Schema of [`json`]'s document; committed as `docs/schema/audit-retire.schema.json`.
+#[must_use]
+pub fn schema() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Document<'_>>()
+}
+
 /// Everything, in a stable form.
 ///
 /// # Errors
 /// Where serializing fails, which it does not for these types.
 pub fn json(judged: &Retirement) -> Result<String, serde_json::Error> {
-    let text = serde_json::to_string_pretty(judged)?;
+    let text = serde_json::to_string_pretty(&Document { schema_version: SCHEMA_VERSION, judged })?;
     Ok(format!("{}\n", safe_json(&text)))
 }
 
@@ -66,6 +87,12 @@ pub fn json(judged: &Retirement) -> Result<String, serde_json::Error> {
 mod tests {
     use super::*;
     use crate::audit::retire::{Evidence, Leftover};
+    use crate::report::schema_testing::{committed, mismatch};
+
+    #[test]
+    fn the_committed_schema_is_current() {
+        committed("audit-retire.schema.json", &schema());
+    }
 
     #[test]
     fn the_verdict_comes_first_and_no_escape_gets_through() {
@@ -88,5 +115,8 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&json(&judged).unwrap()).unwrap();
         assert_eq!(value["verdict"], "not-ready");
         assert_eq!(value["evidence"][0]["side"], "against");
+        assert_eq!(value["schema_version"], 1);
+        let schema = serde_json::to_value(schema()).unwrap();
+        assert_eq!(mismatch(&schema, &schema, &value, ""), None);
     }
 }

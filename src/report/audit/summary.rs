@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::AuditReport;
 use super::wording::span;
+use crate::audit::accept::IN_BASELINE;
 use crate::audit::outcome::StateReport;
 use crate::report::totals::SEVERITIES;
 use crate::report::words::{count, visible};
@@ -37,6 +38,16 @@ fn by<'a>(
         *counts.entry(verdict(state).as_str()).or_default() += 1;
     }
     counts
+}
+
+/// What is found and fails nothing, in brackets; a baseline gives no reasons.
+pub(super) fn more(report: &AuditReport<'_>) -> String {
+    let reasons = || report.audit.findings.iter().filter_map(|finding| finding.ignored.as_deref());
+    let known = reasons().filter(|reason| *reason == IN_BASELINE).count();
+    let more = [(reasons().count() - known, "accepted with a reason"), (known, "known from the baseline")];
+    let more: Vec<String> =
+        more.into_iter().filter(|(n, _)| *n > 0).map(|(n, how)| format!("{n} more {how}")).collect();
+    if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) }
 }
 
 /// The summary, one sentence a line. Holds nothing but our own words and numbers.
@@ -80,7 +91,6 @@ pub fn lines(report: &AuditReport<'_>) -> Vec<String> {
         lines.push(format!("Digests: {}.", said(digests(report))));
     }
     let open = report.open().count();
-    let accepted = audit.findings.len() - open;
     let mut findings = count(open, "finding", "findings");
     let kinds: Vec<String> = SEVERITIES
         .into_iter()
@@ -91,9 +101,7 @@ pub fn lines(report: &AuditReport<'_>) -> Vec<String> {
     if !kinds.is_empty() {
         findings.push_str(&format!(": {}", kinds.join(", ")));
     }
-    if accepted > 0 {
-        findings.push_str(&format!(" ({accepted} more accepted with a reason)"));
-    }
+    findings.push_str(&more(report));
     lines.push(format!("{findings}."));
     if !audit.unread.is_empty() {
         let hides = audit.unread.iter().filter(|unread| unread.hides_locks).count();
@@ -135,6 +143,7 @@ pub fn stats(report: &AuditReport<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::audit::outcome::Audit;
     use crate::report::audit::sample;
 
     #[test]
@@ -168,6 +177,15 @@ mod tests {
         dark.states[0].locks.dynamodb = None;
         let dark = lines(&AuditReport { audit: &dark, stats: false });
         assert_eq!(dark[2], "No lock was seen (S3 not read; 0 in DynamoDB).");
+        let mut known = sample::audit();
+        known.findings.iter_mut().skip(1).for_each(|one| one.ignored = Some(IN_BASELINE.to_owned()));
+        let of = |audit: &Audit| lines(&AuditReport { audit, stats: false })[4].clone();
+        assert_eq!(of(&known), "1 finding: 1 critical (5 more known from the baseline).");
+        known.findings[1].ignored = Some("until the move".to_owned());
+        assert_eq!(
+            of(&known),
+            "1 finding: 1 critical (1 more accepted with a reason, 4 more known from the baseline)."
+        );
         let nothing = sample::empty();
         assert_eq!(
             lines(&AuditReport { audit: &nothing, stats: false }),

@@ -168,7 +168,7 @@ fn records(locks: &Locks) -> String {
     )
 }
 
-/// What was ignored or accepted with a reason: rule, subject, reason.
+/// What fails nothing: ignored with a reason, or known from a baseline. Rule, subject, reason.
 pub(super) fn ignored(ignored: &[(&str, &str, &str)]) -> String {
     if ignored.is_empty() {
         return String::new();
@@ -180,7 +180,7 @@ pub(super) fn ignored(ignored: &[(&str, &str, &str)]) -> String {
         .map(|(rule, subject, why)| format!("<li>{} {}: {}</li>", code(rule), code(subject), prose(why)))
         .collect();
     format!(
-        "<details><summary>{} ignored with a reason</summary><ul>{lines}</ul></details>\n",
+        "<details><summary>{} ignored with a reason, or known from a baseline</summary><ul>{lines}</ul></details>\n",
         count(all, "more finding is", "more findings are")
     )
 }

@@ -25,6 +25,7 @@ use super::audit::{AuditReport, summary as audit_summary};
 use super::summary as scan_summary;
 use super::words::{count, plural};
 use super::{RuleText, ScanReport};
+use crate::audit::outcome::StateReport;
 use crate::finding::Severity;
 use crate::moment::Moment;
 use crate::repo::inventory::LockMode;
@@ -35,11 +36,24 @@ use owners::Owners;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// How a command ends, as its exit code says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// Everything was read, and no finding reaches `--fail-on`.
+    Clean,
+    /// Findings reach it.
+    Findings,
+    /// Something could not be read or judged.
+    Unjudged,
+}
+
 /// What the page is about.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// From when what it says is: nothing here reads a clock.
     pub at: Moment,
+    /// How the command ends: the page says the same of what was found as the exit code does.
+    pub ends: Ends,
     /// What was scanned, as people call it.
     pub of: &'a str,
     /// The repository. With an audit it brings owners and modes, and no findings of its own.
@@ -265,8 +279,14 @@ fn verdict(page: &Page<'_>, open: &[Open<'_>], unread: &[Unread<'_>], untold: us
         || page.scan.is_none_or(|scan| scan.summary.backends == 0),
         |report| report.audit.states.is_empty(),
     );
-    let (class, word, words) = if !why.is_empty() {
+    let (class, word, words) = if page.ends != Ends::Clean {
         ("bad", "Not clean", why.join(", "))
+    } else if !why.is_empty() {
+        // Whoever says `--fail-on never` is not told in green of a grave finding.
+        let grave = open.iter().any(|finding| finding.severity >= Severity::High);
+        let none = if open.is_empty() { "" } else { ", none of which reaches <code>--fail-on</code>" };
+        let words = format!("everything was read; {}{none}", why.join(", "));
+        (if grave { "none" } else { "good" }, "Passes", words)
     } else if nothing {
         ("none", "Nothing to judge", "no state with an s3 backend was found".to_owned())
     } else {
@@ -317,9 +337,28 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         let proven = states.iter().filter(|state| state.coverage.verdict == "proven").count();
         let name = plural(states.len(), "state", "states");
         cards.push((states.len().to_string(), name, format!("{proven} proven to lock in S3")));
-        cards.push((held.to_string(), "locked now", String::new()));
+        // A store that was not read may hold a lock, and a state that can't be judged may have such writes.
+        let dark = |state: &&StateReport| {
+            let locks = &state.locks;
+            !locks.is_held() && (locks.s3_unknown.is_some() || locks.dynamodb_unknown.is_some())
+        };
+        let number = |seen: usize, unknown: usize| {
+            if seen == 0 && unknown > 0 && unknown == states.len() {
+                "?".to_owned()
+            } else {
+                seen.to_string()
+            }
+        };
+        let unknown = states.iter().filter(dark).count();
+        let more = if unknown > 0 { format!("not known for {unknown}") } else { String::new() };
+        cards.push((number(held, unknown), "locked now", more));
+        let unproven = states.iter().filter(|state| state.coverage.verdict == "not-provable").count();
+        let more = match unproven {
+            0 => "outside of any S3 lock".to_owned(),
+            n => format!("outside of any S3 lock; not known for {n}"),
+        };
         let name = plural(outside, "unlocked write", "unlocked writes");
-        cards.push((outside.to_string(), name, "outside of any S3 lock".to_owned()));
+        cards.push((number(outside, unproven), name, more));
     }
     let kinds: Vec<String> = findings::by_severity(open)
         .into_iter()
@@ -333,7 +372,8 @@ fn numbers(page: &Page<'_>, open: &[Open<'_>], unread: usize, untold: usize) -> 
         .iter()
         .map(|(number, name, more)| {
             let alarm = (name.starts_with("open finding") && alarming)
-                || ((*name == "not read" || name.starts_with("unlocked write")) && number != "0");
+                || (*name == "not read" && number != "0")
+                || (name.starts_with("unlocked write") && number != "0" && number != "?");
             let class = if alarm { " class=\"alarm\"" } else { "" };
             format!("<div{class}><dt>{name}</dt><dd><b>{number}</b> <span>{more}</span></dd></div>")
         })
@@ -353,18 +393,31 @@ mod tests {
     }
 
     fn scan_page(report: &ScanReport<'_>) -> String {
+        scan_ends(report, if report.findings.is_empty() { Ends::Clean } else { Ends::Findings })
+    }
+
+    fn scan_ends(report: &ScanReport<'_>, ends: Ends) -> String {
         let rules = [RuleText {
             id: "no-locking",
             severity: Severity::High,
             summary: "no lock",
             page: "# no-locking\n\nA text.\n",
         }];
-        render(&Page { at: at(), of: ".", scan: Some(report), audit: None, rules: &rules })
+        render(&Page { at: at(), ends, of: ".", scan: Some(report), audit: None, rules: &rules })
     }
 
     fn audit_page(audit: &Audit) -> String {
+        let ends = match (audit.findings.is_empty(), audit.unread.is_empty()) {
+            (false, _) => Ends::Findings,
+            (true, false) => Ends::Unjudged,
+            (true, true) => Ends::Clean,
+        };
+        audit_ends(audit, ends)
+    }
+
+    fn audit_ends(audit: &Audit, ends: Ends) -> String {
         let report = AuditReport { audit, stats: false };
-        render(&Page { at: at(), of: "b", scan: None, audit: Some(&report), rules: &[] })
+        render(&Page { at: at(), ends, of: "b", scan: None, audit: Some(&report), rules: &[] })
     }
 
     /// Attributes and elements of the page that are markup: text can't hold a raw `<`.
@@ -416,6 +469,61 @@ mod tests {
     }
 
     #[test]
+    fn findings_that_fail_nothing_do_not_make_the_page_red() {
+        let mut inventory = sample::inventory();
+        inventory.roots.truncate(1);
+        inventory.problems.clear();
+        let mut findings = sample::findings();
+        findings.truncate(1);
+        findings[0].severity = Severity::Info;
+        let verdict = |findings: &[crate::finding::Finding], ends| {
+            let page = scan_ends(&ScanReport::new(&inventory, findings), ends);
+            page.split("<div class=\"verdict ").nth(1).unwrap().split("</p>").next().unwrap().to_owned()
+        };
+        assert_eq!(
+            verdict(&findings, Ends::Clean),
+            "good\"><p><b>Passes</b>: everything was read; <a href=\"#open\">1 open finding</a>, none of which reaches \
+             <code>--fail-on</code>."
+        );
+        assert!(
+            verdict(&findings, Ends::Findings)
+                .starts_with("bad\"><p><b>Not clean</b>: <a href=\"#open\">1 open")
+        );
+        findings[0].severity = Severity::High;
+        assert!(verdict(&findings, Ends::Clean).starts_with("none\"><p><b>Passes</b>: "));
+        let mut audit = audit::sample::audit();
+        audit.unread.clear();
+        audit.findings.iter_mut().for_each(|finding| finding.severity = Severity::Low);
+        let page = audit_ends(&audit, Ends::Clean);
+        assert!(
+            page.contains("<div class=\"verdict good\"><p><b>Passes</b>: everything was read; <a"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn a_store_that_was_not_read_holds_no_known_number_of_locks() {
+        let card = |audit: &Audit| {
+            let page = audit_page(audit);
+            page.split("<dt>locked now</dt><dd>").nth(1).unwrap().split("</dd>").next().unwrap().to_owned()
+        };
+        let mut audit = audit::sample::audit();
+        audit.states.iter_mut().for_each(|state| state.locks = Default::default());
+        assert_eq!(card(&audit), "<b>0</b> <span></span>");
+        audit.states[0].locks.s3_unknown = Some("denied".to_owned());
+        assert_eq!(card(&audit), "<b>0</b> <span>not known for 1</span>");
+        audit.states.truncate(1);
+        assert_eq!(card(&audit), "<b>?</b> <span>not known for 1</span>");
+        let unproven = audit_page(&Audit {
+            states: vec![audit::sample::state("a", LockMode::Dual, "not-provable")],
+            ..audit::sample::empty()
+        });
+        let said =
+            "<dt>unlocked writes</dt><dd><b>?</b> <span>outside of any S3 lock; not known for 1</span>";
+        assert!(unproven.contains(said), "{unproven}");
+    }
+
+    #[test]
     fn style_and_script_are_named_by_their_hash_and_nothing_else_may_run() {
         let inventory = sample::inventory();
         let page = scan_page(&ScanReport::new(&inventory, &[]));
@@ -450,6 +558,7 @@ mod tests {
         }];
         let page = render(&Page {
             at: at(),
+            ends: Ends::Findings,
             of: audit::sample::EVIL,
             scan: Some(&scan),
             audit: Some(&report),
@@ -468,7 +577,14 @@ mod tests {
             let report = AuditReport { audit: &audit, stats: true };
             let rules =
                 [RuleText { id: "no-locking", severity: Severity::High, summary: "s", page: "# x\n\ny\n" }];
-            render(&Page { at: at(), of: ".", scan: Some(&scan), audit: Some(&report), rules: &rules })
+            render(&Page {
+                at: at(),
+                ends: Ends::Findings,
+                of: ".",
+                scan: Some(&scan),
+                audit: Some(&report),
+                rules: &rules,
+            })
         });
         let strange: Vec<String> = tags(&page).difference(&sample).cloned().collect();
         assert!(strange.iter().all(|tag| ["i", "/i"].contains(&tag.as_str())), "{strange:?}");
