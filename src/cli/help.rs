@@ -21,7 +21,8 @@ pub(super) fn beside(error: &clap::Error, args: &[OsString]) -> Option<String> {
         ErrorKind::UnknownArgument => {
             let below = words.iter().position(|word| *word == command.get_name())?;
             let near = mistyped(command, words.get(below + 1)?)?;
-            Some(format!("did you mean `lockshift {} {near}`?", command.get_name()))
+            let meant = ["lockshift", command.get_name(), &near].join(" ");
+            Some(format!("did you mean `{meant}`?"))
         }
         _ => None,
     }
