@@ -10,29 +10,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-use support::tree::put;
+use support::tree::{git, put};
 use tempfile::TempDir;
 
 const TABLE: &str = "dynamodb_table = \"arn:aws:dynamodb:eu-west-1:111122223333:table/locks\"";
 const DUAL: &str =
     "use_lockfile = true\n    dynamodb_table = \"arn:aws:dynamodb:eu-west-1:111122223333:table/locks\"";
 const LOCKFILE: &str = "use_lockfile = true";
-
-fn git(dir: &Path, day: u32, args: &[&str]) -> Output {
-    let date = format!("2026-01-{day:02}T00:00:00 +0000");
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(dir)
-        .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgSign=false"])
-        .args(args)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_COMMITTER_DATE", &date)
-        .env("GIT_AUTHOR_DATE", &date)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    output
-}
 
 fn module(dir: &Path, path: &str, lock: &str) {
     let text = format!(

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use support::repository;
+use support::tree::git;
 
 /// Drives the browser over a page and returns what its steps answered. Whatever the page, it may neither ask for
 /// anything nor say anything on the console.
@@ -197,21 +198,7 @@ fn an_audit_is_there_without_script_in_the_dark_and_on_paper() {
 
 /// A repository whose history goes from the table to both locks, with long names in it.
 fn with_history(dir: &Path) {
-    let git = |args: &[&str], day: u32| {
-        let date = format!("2026-01-{day:02}T00:00:00 +0000");
-        let done = Command::new("git")
-            .arg("-C")
-            .arg(dir)
-            .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgSign=false"])
-            .args(args)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_COMMITTER_DATE", &date)
-            .env("GIT_AUTHOR_DATE", &date)
-            .status()
-            .unwrap();
-        assert!(done.success(), "git {args:?}");
-    };
-    git(&["init", "-q", "-b", "main"], 1);
+    git(dir, 1, &["init", "-q", "-b", "main"]);
     fs::write(dir.join("CODEOWNERS"), "* @acme/platform-engineering\n").unwrap();
     for day in 1..=14 {
         for stack in 0..14 {
@@ -225,8 +212,8 @@ fn with_history(dir: &Path) {
             );
             fs::write(path.join("main.tf"), text).unwrap();
         }
-        git(&["add", "-A"], day);
-        git(&["commit", "-q", "-m", "x"], day);
+        git(dir, day, &["add", "-A"]);
+        git(dir, day, &["commit", "-q", "-m", "x"]);
     }
 }
 

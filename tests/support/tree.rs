@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -19,4 +20,21 @@ pub fn tree(files: &[(&str, &str)]) -> TempDir {
         put(dir.path(), name, text);
     }
     dir
+}
+
+/// Runs git in a directory as if on this day of January 2026, without the machine's own configuration.
+pub fn git(dir: &Path, day: u32, args: &[&str]) -> Output {
+    let date = format!("2026-01-{day:02}T00:00:00 +0000");
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgSign=false"])
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_COMMITTER_DATE", &date)
+        .env("GIT_AUTHOR_DATE", &date)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
 }
