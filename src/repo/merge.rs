@@ -42,8 +42,8 @@ pub struct Facts<'a> {
     pub scopes: &'a BTreeMap<String, Scope>,
 }
 
-/// Merges everything. `sources` are those of `facts`. `engine` keeps only what that program sees. Which files are to be opened again is another
-/// question: [`source_files`].
+/// Merges everything. `sources` are those of `facts`. `engine` keeps only what that program sees. Which files are to be
+/// opened again is another question: [`source_files`].
 pub fn inventory<'a>(
     facts: Facts<'a>,
     sources: Sources,

@@ -43,7 +43,9 @@ impl Needles {
 
     /// Whether any of them is among the bytes.
     pub fn any_in(&self, bytes: &[u8]) -> bool {
-        self.first_in(bytes).is_some()
+        let Search { together, alone } = self.search();
+        together.as_ref().is_some_and(|(searcher, _)| searcher.find(bytes).is_some())
+            || alone.iter().any(|(finder, _)| finder.find(bytes).is_some())
     }
 
     /// The one that stands first among the bytes.
@@ -107,6 +109,9 @@ mod tests {
             assert_eq!(WORDS.first_in(text), Some(first), "{text:?}");
         }
         assert_eq!(WORDS.first_in(b"abc aa b"), None);
+        for (text, there) in [(&b"x abcd"[..], true), (b"x d", true), (b"abc aa b", false), (b"", false)] {
+            assert_eq!(WORDS.any_in(text), there, "{text:?}");
+        }
     }
 
     #[test]
