@@ -1,7 +1,5 @@
 //! What an endpoint's URL says of where requests go. Pure.
 
-use std::net::IpAddr;
-
 /// AWS's own services that are asked at an endpoint that a backend names.
 const SERVICES: &[&str] = &["s3", "s3-fips", "dynamodb", "dynamodb-fips"];
 
@@ -47,12 +45,14 @@ impl Place {
     #[cfg(feature = "aws")]
     pub(super) fn is_here(&self) -> bool {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
-        self.host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        self.host == "localhost"
+            || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     /// S3 or DynamoDB itself, over TLS. Not all of `amazonaws.com`: anybody can have a load balancer or an API there.
     /// Source: "Amazon S3 endpoints", "Amazon DynamoDB endpoints" (AWS General Reference) and "AWS PrivateLink for
     /// Amazon S3": `SERVICE.REGION`, `SERVICE.dualstack.REGION`, `….vpce-ID.SERVICE.REGION.vpce`.
+    #[cfg(feature = "aws")]
     pub(super) fn is_aws(&self) -> bool {
         self.is_tls && self.port == 443 && self.is_host_of_aws()
     }

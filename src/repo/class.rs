@@ -98,6 +98,9 @@ impl FileClass {
 /// Most directories that constrain their versions have no backend: by itself this matters only beside one.
 const REQUIRED_VERSION: &[u8] = b"required_version";
 
+/// A module call: it matters only where the module has a backend of its own.
+const MODULE_CALL: &[u8] = b"module";
+
 /// What makes any module file matter, and more.
 macro_rules! module_needles {
     ($($more:expr),*) => {
@@ -108,8 +111,6 @@ macro_rules! module_needles {
             b"terraform_remote_state",
             b"dynamodb",
             b"tfstate",
-            b"\"./",
-            b"\"../",
             b"lockshift:",
             b"LockID",
             b"-lock=",
@@ -118,11 +119,23 @@ macro_rules! module_needles {
     };
 }
 
-/// What must be among the bytes of a module file for it to matter.
-static MODULE: Needles = module_needles!(REQUIRED_VERSION);
+/// What must be among the bytes of a module file for it to matter, be it through another file.
+static MODULE: Needles = module_needles!(REQUIRED_VERSION, MODULE_CALL);
 
-/// The same without version constraints, and what is looked for once a file is read: not worth a reading by itself.
-static BESIDES_CONSTRAINTS: Needles = module_needles!(b"DynamoDB", b"force-unlock");
+/// What makes it matter by itself.
+static BY_ITSELF: Needles = module_needles!();
+
+/// What must be among the bytes of one in JSON syntax.
+static MODULE_JSON: Needles = module_needles!(REQUIRED_VERSION, b"\"./", b"\"../");
+
+/// What the source of a local module begins with. Source: "Local Paths" in Terraform's "Module Sources".
+static LOCAL_SOURCE: Needles = Needles::new(&[b"\"./", b"\"../"]);
+
+static CONSTRAINT: Needles = Needles::new(&[REQUIRED_VERSION]);
+
+/// What is looked for once a file is read, and is not worth a reading by itself; and escapes, in which a local source may
+/// be written.
+static ONCE_READ: Needles = Needles::new(&[b"DynamoDB", b"force-unlock", b"\\"]);
 
 /// What must be among the bytes of any other file.
 static OTHER: Needles = Needles::new(&[
@@ -149,8 +162,8 @@ static OTHER: Needles = Needles::new(&[
 pub enum Promise {
     /// Nothing.
     Nothing,
-    /// Version constraints of a module, which matter only in a directory with a backend.
-    Constraints,
+    /// What matters only through another file: version constraints beside a backend, calls of modules with one.
+    Context,
     /// Anything.
     Facts,
 }
@@ -161,18 +174,35 @@ pub fn promise(class: FileClass, bytes: &[u8]) -> Promise {
         FileClass::Skip => false,
         FileClass::Hcl | FileClass::Terramate | FileClass::Pin => true,
         FileClass::Flat => bytes.len() < 64 * 1024 || OTHER.any_in(bytes),
-        FileClass::Module => {
-            return match MODULE.first_in(bytes) {
-                None => Promise::Nothing,
-                Some(REQUIRED_VERSION) if !BESIDES_CONSTRAINTS.any_in(bytes) => Promise::Constraints,
-                Some(_) => Promise::Facts,
-            };
-        }
+        FileClass::Module => return promise_of_module(bytes),
         // A key in JSON may be written with escapes.
-        FileClass::ModuleJson => MODULE.any_in(bytes) || memchr::memmem::find(bytes, b"\\u").is_some(),
+        FileClass::ModuleJson => MODULE_JSON.any_in(bytes) || memchr::memmem::find(bytes, b"\\u").is_some(),
         FileClass::Json | FileClass::Yaml | FileClass::Template | FileClass::Other => OTHER.any_in(bytes),
     };
     if facts { Promise::Facts } else { Promise::Nothing }
+}
+
+fn promise_of_module(bytes: &[u8]) -> Promise {
+    match MODULE.first_in(bytes) {
+        None => return Promise::Nothing,
+        Some(REQUIRED_VERSION | MODULE_CALL) => {}
+        Some(_) => return Promise::Facts,
+    }
+    if BY_ITSELF.any_in(bytes) {
+        return Promise::Facts;
+    }
+    if !CONSTRAINT.any_in(bytes) && !LOCAL_SOURCE.any_in(bytes) {
+        return Promise::Nothing;
+    }
+    if ONCE_READ.any_in(bytes) { Promise::Facts } else { Promise::Context }
+}
+
+/// What may be sources of local modules in native syntax, comments included: the text of every string that begins as one
+/// does.
+pub fn local_sources(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    let begins = memchr::memmem::find_iter(bytes, b"\".").filter_map(|at| bytes.get(at + 1..));
+    let begins = begins.filter(|rest| rest.starts_with(b"./") || rest.starts_with(b"../"));
+    begins.filter_map(|rest| std::str::from_utf8(rest.get(..memchr::memchr2(b'"', b'\n', rest)?)?).ok())
 }
 
 #[cfg(test)]
@@ -231,11 +261,34 @@ mod tests {
     fn version_constraints_promise_little_where_they_stand_alone() {
         let constraint = "terraform {\n  required_version = \">= 1.10\"\n}\n";
         let with = |more: &str| promise(FileClass::Module, format!("{constraint}{more}").as_bytes());
-        assert_eq!(with("locals {\n  a = 1\n}\n"), Promise::Constraints);
-        assert_eq!(with("module \"x\" {\n  source = \"../x\"\n}\n"), Promise::Facts);
+        assert_eq!(with("locals {\n  a = 1\n}\n"), Promise::Context);
+        assert_eq!(with("module \"x\" {\n  source = \"../x\"\n}\n"), Promise::Context);
         assert_eq!(with("# \"dynamodb:PutItem\""), Promise::Facts);
         assert_eq!(with("# \"DynamoDB:PutItem\""), Promise::Facts);
         assert_eq!(with("# terraform plan -lock=0"), Promise::Facts);
         assert_eq!(promise(FileClass::ModuleJson, constraint.as_bytes()), Promise::Facts);
+    }
+
+    #[test]
+    fn calls_of_local_modules_promise_little_where_they_stand_alone() {
+        let of = |text: &str| promise(FileClass::Module, text.as_bytes());
+        let call = |source: &str| format!("module \"x\" {{\n  source = \"{source}\"\n}}\n");
+        for source in ["./x", "../../x"] {
+            assert_eq!(of(&call(source)), Promise::Context, "{source}");
+        }
+        assert_eq!(of(&call("hashicorp/consul/aws")), Promise::Nothing);
+        assert_eq!(of("locals {\n  a = file(\"./x\")\n}\n"), Promise::Nothing, "nothing is called");
+        assert_eq!(of(&(call("./x") + "# lockshift: ignore[no-locking] x\n")), Promise::Facts);
+        assert_eq!(of(&call(r"../m\u006fd")), Promise::Facts, "an escape can only be read");
+        let json = br#"{"module":{"x":{"source":"../x"}}}"#;
+        assert_eq!(promise(FileClass::ModuleJson, json), Promise::Facts);
+    }
+
+    #[test]
+    fn local_sources_are_found_wherever_they_stand() {
+        let text =
+            b"source = \"./a\" # \"../b/c\"\n d = \"x/../y\" e = \".hidden\" f = \"../\xff\" g = \"./open\n";
+        assert_eq!(local_sources(text).collect::<Vec<_>>(), ["./a", "../b/c"]);
+        assert_eq!(local_sources(b"\"./").count(), 0);
     }
 }

@@ -37,6 +37,9 @@ impl FileId {
     }
 }
 
+/// A file, and what it says. Thousands are moved about while they are put in order, what they say stays where it is.
+pub type ReadFile = (FileId, Box<FileFacts>);
+
 /// The directory part of a shown path; `.` when there is none.
 pub fn dir_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir })

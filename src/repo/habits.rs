@@ -1,6 +1,6 @@
 //! Habits in calls that matter to locks. What they mean for a migration is judged elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::facts::{Call, dir_of};
 use super::inventory::{Habit, HabitKind, SharedVarFile};
@@ -24,16 +24,13 @@ fn shown_file(written: &str, call: &Call, files: &BTreeSet<&str>) -> String {
 }
 
 /// Files that one script gives to both flags.
-pub(crate) fn shared_var_files(
-    by_file: &BTreeMap<&str, Vec<&Call>>,
-    files: &BTreeSet<&str>,
-) -> Vec<SharedVarFile> {
+pub(crate) fn shared_var_files(scripts: &[&[&Call]], files: &BTreeSet<&str>) -> Vec<SharedVarFile> {
     let mut shared = Vec::new();
-    for calls in by_file.values() {
+    for calls in scripts {
         let variables: HashSet<&str> =
             calls.iter().flat_map(|call| &call.var_files).map(|file| tidy(file)).collect();
         let mut seen = HashSet::new();
-        for call in calls {
+        for call in *calls {
             for (written, _) in &call.config_files {
                 if variables.contains(tidy(written)) && seen.insert(tidy(written)) {
                     shared.push(SharedVarFile {

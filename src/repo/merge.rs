@@ -8,7 +8,7 @@ use rayon::iter::{
 };
 use rayon::slice::ParallelSliceMut;
 
-use super::facts::{Call, FileFacts, FileId, Grant, Tool, VersionPin, dir_of};
+use super::facts::{Call, FileFacts, FileId, Grant, ReadFile, Tool, VersionPin, dir_of};
 use super::inventory::{
     EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
     Unattributed,
@@ -27,7 +27,7 @@ use super::versions;
 /// Everything that was read.
 pub struct Facts<'a> {
     /// Files that say something, sorted by path.
-    pub files: &'a [(FileId, FileFacts)],
+    pub files: &'a [ReadFile],
     /// Links to directories: the link, and the directory that it leads to.
     pub dir_links: &'a [(String, String)],
     /// What the walk could not read.
@@ -78,7 +78,7 @@ pub struct Remains<'a> {
 }
 
 /// Files that hold sources, and root modules' other files that say something: what edits open again.
-pub fn source_files(files: &[(FileId, FileFacts)], inventory: &Inventory) -> BTreeMap<String, SourceFile> {
+pub fn source_files(files: &[ReadFile], inventory: &Inventory) -> BTreeMap<String, SourceFile> {
     let holding: HashSet<&str> = inventory.sources.iter().map(|source| source.place.file.as_str()).collect();
     let roots: HashSet<&str> = inventory.roots.iter().map(|root| root.path.as_str()).collect();
     let files = files.iter().filter(|(id, file)| {
@@ -135,13 +135,13 @@ pub struct Sources(Vec<FileSources>);
 
 impl Sources {
     /// Copies them.
-    pub fn copied(files: &[(FileId, FileFacts)]) -> Self {
-        let of_file = |(id, file): &(FileId, FileFacts)| FileSources::taken(id, &mut file.clone());
+    pub fn copied(files: &[ReadFile]) -> Self {
+        let of_file = |(id, file): &ReadFile| FileSources::taken(id, &mut file.clone());
         Self(files.par_iter().with_min_len(256).map(of_file).collect())
     }
 
     /// Takes their settings out of the facts: merging asks for them here alone.
-    pub fn taken(files: &mut [(FileId, FileFacts)]) -> Self {
+    pub fn taken(files: &mut [ReadFile]) -> Self {
         Self(files.par_iter_mut().with_min_len(256).map(|(id, file)| FileSources::taken(id, file)).collect())
     }
 }
@@ -182,7 +182,7 @@ struct Numbered {
 
 /// Directories with a backend, sorted, and the files of each that Terraform or OpenTofu would load.
 fn module_directories<'a>(
-    files: &'a [(FileId, FileFacts)],
+    files: &'a [ReadFile],
     first_backend: &[usize],
 ) -> Vec<(&'a str, Vec<ModuleFile<'a>>)> {
     let modules = || files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
@@ -609,7 +609,7 @@ impl<'a> Builder<'a> {
         // They are sorted by path.
         let roots = &self.inventory.roots;
         let root_at = |path: &str| roots.binary_search_by(|root| root.path.as_str().cmp(path)).ok();
-        let called_in = |(id, file): &'a (FileId, FileFacts)| {
+        let called_in = |(id, file): &'a ReadFile| {
             let calls = file.module.iter().flat_map(|module| &module.local_modules);
             let targets = calls.filter_map(|(_, path)| resolve(id.dir(), path));
             targets.filter_map(|target| root_at(&target)).map(|root| (root, id.dir())).collect::<Vec<_>>()
@@ -803,13 +803,13 @@ mod tests {
 
     /// The inventory of files that are given by path and text; no file is opened.
     fn inventory_of(files: &[(&str, &str)]) -> Inventory {
-        let mut read: Vec<(FileId, FileFacts)> = Vec::new();
+        let mut read: Vec<ReadFile> = Vec::new();
         for (path, text) in files {
             let id =
                 FileId { path: (*path).into(), os_path: path.into(), git_ignored: false, link_target: None };
             let class = class_of(path, id.name());
             let facts = read_file(path, class, text.as_bytes());
-            read.extend(facts.map(|facts| (id, facts)));
+            read.extend(facts.map(|facts| (id, Box::new(facts))));
         }
         read.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         let modules = files.iter().filter(|(path, _)| path.ends_with(".tf"));

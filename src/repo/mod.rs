@@ -32,4 +32,5 @@ pub mod terragrunt;
 pub mod text;
 pub mod tracked;
 pub mod versions;
+mod visit;
 pub mod walk;

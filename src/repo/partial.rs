@@ -89,15 +89,12 @@ pub fn attribute(
     tops: &[String],
 ) -> Attribution {
     let mut work = Work { tops, ..Work::new(roots, sources) };
-    let mut by_file: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
-    for call in calls {
-        by_file.entry(call.place.file.as_str()).or_default().push(call);
-    }
+    let mut calls = calls.to_vec();
+    calls.sort_by(|a, b| a.place.file.cmp(&b.place.file));
+    let scripts: Vec<&[&Call]> = calls.chunk_by(|a, b| a.place.file == b.place.file).collect();
     // Scripts know nothing of each other; what they come to is put together in their order.
-    let scripts: Vec<(&str, &[&Call])> =
-        by_file.iter().map(|(file, calls)| (*file, calls.as_slice())).collect();
     let read: Vec<Scripted<'_>> =
-        scripts.par_iter().with_min_len(16).map(|(file, calls)| work.script(file, calls)).collect();
+        scripts.par_iter().with_min_len(16).map(|calls| work.script(calls)).collect();
     let wandering: Vec<&Call> = read.into_iter().flat_map(|script| work.take(script)).collect();
     work.named();
     work.shaped();
@@ -106,7 +103,7 @@ pub fn attribute(
     let files = sources.iter().filter(|source| source.kind == SourceKind::BackendConfigFile);
     let files = files.map(|source| source.place.file.as_str()).collect();
     (result.shared_var_files, result.habits) =
-        rayon::join(|| shared_var_files(&by_file, &files), || habits(calls, tops));
+        rayon::join(|| shared_var_files(&scripts, &files), || habits(&calls, tops));
     result
 }
 
@@ -186,8 +183,9 @@ impl<'a> Work<'a> {
     }
 
     /// All calls of one script.
-    fn script<'c>(&self, file: &str, calls: &[&'c Call]) -> Scripted<'c> {
+    fn script<'c>(&self, calls: &[&'c Call]) -> Scripted<'c> {
         let mut found = Scripted::default();
+        let file = calls.first().map_or("", |call| call.place.file.as_str());
         let mut blame = |call: &Call, why: &str| {
             found.blamed.extend(self.flags_of(call).into_iter().map(|flag| (flag, why.to_owned())));
         };

@@ -1,6 +1,7 @@
 //! Paths with placeholders, matched against the paths that exist. No file is opened and nothing is attributed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use super::facts::dir_of;
 use super::syntax::flags::placeholders;
@@ -258,31 +259,34 @@ pub(crate) fn above(dir: &str) -> impl Iterator<Item = &str> {
 
 /// Paths that exist, found by pattern without looking at each.
 pub(crate) struct Index<'a> {
+    /// Each path, and the number by which it is known outside.
     sorted: Vec<(&'a str, usize)>,
-    by_path: HashMap<&'a str, usize>,
-    by_name: HashMap<&'a str, Vec<usize>>,
-    paths: HashMap<usize, &'a str>,
+    /// Where the paths of a name stand in there. Made when it is asked for: plain paths need none.
+    by_name: OnceLock<HashMap<&'a str, Vec<usize>>>,
 }
 
 impl<'a> Index<'a> {
     pub(crate) fn new(paths: impl Iterator<Item = (&'a str, usize)>) -> Self {
         let mut sorted: Vec<(&str, usize)> = paths.collect();
         sorted.sort_unstable();
-        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (path, index) in &sorted {
-            by_name.entry(path.rsplit('/').next().unwrap_or(path)).or_default().push(*index);
-        }
-        Self {
-            by_path: sorted.iter().copied().collect(),
-            paths: sorted.iter().map(|(path, index)| (*index, *path)).collect(),
-            by_name,
-            sorted,
-        }
+        Self { sorted, by_name: OnceLock::new() }
     }
 
-    /// The entry at exactly this path.
+    /// The entry at exactly this path; the last one, where there are several.
     pub(crate) fn get(&self, path: &str) -> Option<usize> {
-        self.by_path.get(path).copied()
+        let before = self.sorted.partition_point(|(have, _)| *have <= path).checked_sub(1)?;
+        self.sorted.get(before).filter(|(have, _)| *have == path).map(|(_, index)| *index)
+    }
+
+    fn of_name(&self, name: &str) -> &[usize] {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+            for (at, (path, _)) in self.sorted.iter().enumerate() {
+                by_name.entry(path.rsplit('/').next().unwrap_or(path)).or_default().push(at);
+            }
+            by_name
+        });
+        by_name.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The nearest entry at or above a directory.
@@ -292,16 +296,20 @@ impl<'a> Index<'a> {
 
     /// Entries at or below a directory.
     pub(crate) fn under<'s>(&'s self, dir: &'s str) -> impl Iterator<Item = usize> + 's {
+        self.entries_under(dir).map(|(_, index)| index)
+    }
+
+    fn entries_under<'s>(&'s self, dir: &'s str) -> impl Iterator<Item = (&'s str, usize)> + 's {
         let whole = matches!(dir, "." | "");
         let prefix = format!("{dir}/");
         let from = if whole { 0 } else { self.sorted.partition_point(|(path, _)| *path < prefix.as_str()) };
-        let itself = if whole { None } else { self.get(dir) };
+        let itself = if whole { None } else { self.get(dir).map(|index| (dir, index)) };
         let below = self
             .sorted
             .iter()
             .skip(from)
             .take_while(move |(path, _)| whole || path.starts_with(&prefix))
-            .map(|(_, index)| *index);
+            .copied();
         itself.into_iter().chain(below)
     }
 
@@ -312,20 +320,17 @@ impl<'a> Index<'a> {
         if pattern.segments.is_empty() {
             return here(if pattern.absolute { "/" } else { "." });
         }
-        let check = |index: usize| {
-            let path = self.paths.get(&index)?;
-            Some((index, pattern.matches(path)?))
-        };
+        let check = |(path, index): (&str, usize)| Some((index, pattern.matches(path)?));
         if let Some(name) = pattern.segments.last().and_then(Segment::literal) {
             if !pattern.any_prefix
                 && let Some(path) = pattern.plain()
             {
                 return here(&path);
             }
-            let all = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
             // A common name (`main`, `backend.hcl`) below a known directory: the directory has fewer entries.
             if pattern.any_prefix {
-                return all.iter().copied().filter_map(check).collect();
+                let all = self.of_name(name).iter().filter_map(|at| self.sorted.get(*at));
+                return all.copied().filter_map(check).collect();
             }
         }
         let prefix: Vec<&str> = if pattern.any_prefix {
@@ -334,9 +339,9 @@ impl<'a> Index<'a> {
             pattern.segments.iter().map_while(Segment::literal).collect()
         };
         if prefix.is_empty() {
-            return self.under(".").filter_map(check).collect();
+            return self.sorted.iter().copied().filter_map(check).collect();
         }
-        self.under(&format!("{top}{}", prefix.join("/"))).filter_map(check).collect()
+        self.entries_under(&format!("{top}{}", prefix.join("/"))).filter_map(check).collect()
     }
 }
 

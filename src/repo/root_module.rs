@@ -283,11 +283,7 @@ impl Settings<'_> {
 
     /// Whether any setting refers to a variable or local: OpenTofu takes that since 1.8, Terraform never.
     pub fn has_references(&self) -> bool {
-        self.merged.iter().any(|(_, setting)| {
-            !setting.via.is_empty()
-                || matches!(&setting.value, Value::Unknown { expression, .. }
-                    if expression.contains("var.") || expression.contains("local."))
-        })
+        self.merged.iter().any(|(_, setting)| !setting.via.is_empty() || setting.value.refers())
     }
 }
 

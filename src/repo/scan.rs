@@ -8,33 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use globset::GlobSet;
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::bounded;
-use super::buffer::Buffer;
-use super::class::{FileClass, Promise, class_in, class_of, promise};
-use super::facts::{Call, FileFacts, FileId, dir_of};
+use super::class::class_of;
+use super::facts::{Call, FileFacts, FileId, ReadFile, dir_of};
 use super::inventory::{Engine, Inventory};
 use super::merge;
 use super::owners::{self, Owners};
 use super::partial;
 use super::pattern::{Index, Pattern};
-use super::problem::{Problem, ProblemKind};
+use super::problem::Problem;
 use super::read::{read_file, wide};
-use super::root_module::{is_module_file, is_override_file, is_tofu_file};
+use super::root_module::{is_module_file, is_override_file};
 use super::script_paths::{bases, is_automation};
 use super::shown::{Home, clean, resolve};
 use super::source::Source;
 use super::syntax::expression::Scope;
 use super::syntax::variables::{Variables, included};
 use super::syntax::{backend_arguments, hcl, json};
-use super::text::{Place, Span, Text, is_wide};
+use super::text::{Text, is_wide};
+use super::visit::{Callers, runs, too_large, unreadable, visit};
 use super::walk::{self, CACHES, Candidate, Found, WalkOptions};
 
+pub use super::visit::MAX_FILE;
 pub use super::walk::{Progress, Silent, WalkError as ScanError};
-
-/// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
-pub const MAX_FILE: usize = 64 * 1024 * 1024;
 
 /// What to scan, and how.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +70,7 @@ impl ScanOptions {
 /// asked by reading the edited bytes in place of the file's ([`Collected::with_bytes`]).
 #[derive(Debug, Clone)]
 pub struct Collected {
-    files: Vec<(FileId, FileFacts)>,
+    files: Vec<ReadFile>,
     dir_links: Vec<(String, String)>,
     problems: Vec<Problem>,
     scopes: BTreeMap<String, Scope>,
@@ -121,7 +119,7 @@ impl Collected {
             // A file that only a call names was read as what the call takes it for.
             let named = facts.module.is_none() && facts.terragrunt.is_none() && facts.calls.is_empty();
             let class = class_of(&id.path, id.name());
-            *facts = read_file(&id.path, class, bytes).unwrap_or_default();
+            **facts = read_file(&id.path, class, bytes).unwrap_or_default();
             if named && facts.sources.is_empty() {
                 facts.sources.extend(read_config_file(&id.path, bytes).0);
             }
@@ -155,7 +153,8 @@ pub fn scan(options: &ScanOptions, progress: &dyn Progress) -> Result<Inventory,
 pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collected, ScanError> {
     let walk_options = options.walk();
     let paths = walk_options.paths.clone();
-    let visit = |files: &[Candidate<'_>], found: &mut Found<FileFacts>| visit(files, found);
+    let callers = Callers::default();
+    let visit = |files: &[Candidate<'_>], found: &mut Found<Box<FileFacts>>| visit(files, found, &callers);
     let counts = |name: &str| class_of(name, name).counts_when_ignored();
     let (walked, owners) = rayon::join(
         || walk::walk(&walk_options, &counts, progress, &visit),
@@ -163,6 +162,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     );
     let mut walked = walked?;
     tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
+    callers.read(&mut walked.kept);
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     settle_locks(&mut walked.kept);
     show_link_targets(&mut walked.kept);
@@ -189,7 +189,7 @@ fn module_files(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Directories with a Terragrunt file that also hold module files, whatever those say.
-fn module_dirs(kept: &[(FileId, FileFacts)]) -> BTreeSet<String> {
+fn module_dirs(kept: &[ReadFile]) -> BTreeSet<String> {
     let units = kept.iter().filter(|(_, facts)| facts.terragrunt.is_some());
     let dirs: BTreeMap<&str, &Path> =
         units.filter_map(|(id, _)| Some((id.dir(), id.os_path.parent()?))).collect();
@@ -221,7 +221,7 @@ fn repo_prefix(paths: &[PathBuf], base: Option<&Path>) -> Option<String> {
 }
 
 /// Links to files that the walk found, too, name them by their shown path: an edit is made there, once.
-fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
+fn show_link_targets(kept: &mut [ReadFile]) {
     let targets: BTreeSet<PathBuf> =
         kept.iter().filter_map(|(id, _)| id.link_target.as_ref().map(PathBuf::from)).collect();
     if targets.is_empty() {
@@ -244,8 +244,8 @@ fn show_link_targets(kept: &mut [(FileId, FileFacts)]) {
 
 /// A repository may hold links, and name files, that lead to what only its reader can read. No line is shown of a file
 /// that really lies outside of what was asked for, nor of one that programs keep there for themselves (`.git`).
-fn hide_lines_from_outside(kept: &mut [(FileId, FileFacts)], paths: &[PathBuf], base: Option<&Path>) {
-    let shown = |(_, facts): &&mut (FileId, FileFacts)| facts.problems.iter().any(|it| it.excerpt.is_some());
+fn hide_lines_from_outside(kept: &mut [ReadFile], paths: &[PathBuf], base: Option<&Path>) {
+    let shown = |(_, facts): &&mut ReadFile| facts.problems.iter().any(|it| it.excerpt.is_some());
     let mut shown = kept.iter_mut().filter(shown).peekable();
     if shown.peek().is_none() {
         return;
@@ -294,140 +294,9 @@ fn read_config_file(path: &str, bytes: &[u8]) -> (Option<Source>, Vec<Problem>) 
     (source.or(empty), problems)
 }
 
-/// Reads one directory's files.
-fn visit(files: &[Candidate<'_>], found: &mut Found<FileFacts>) {
-    SPACE.with_borrow_mut(|Space { buffer, constraints, waiting }| {
-        let before = found.kept.len();
-        for (number, file) in files.iter().enumerate() {
-            match read(file, buffer) {
-                Ok(Read::Nothing) => {}
-                Ok(Read::Facts(facts)) => found.kept.push((file.id(), facts)),
-                Ok(Read::Constraints) => {
-                    let start = constraints.len();
-                    constraints.extend_from_slice(buffer.bytes());
-                    waiting.push((number, Span::new(start, constraints.len())));
-                }
-                Err(problem) => found.problems.push(problem),
-            }
-            buffer.shrink();
-        }
-        // Version constraints are read where something runs that they hold for; most directories are modules.
-        if found.kept.iter().skip(before).any(|(_, facts)| runs(facts)) {
-            for (number, bytes) in waiting.iter() {
-                let Some(id) = files.get(*number).map(Candidate::id) else { continue };
-                let facts = read_file(&id.path, FileClass::Module, bytes.of(constraints));
-                found.kept.extend(facts.map(|facts| (id, facts)));
-            }
-        }
-        waiting.clear();
-        constraints.clear();
-        constraints.shrink_to(KEPT_SPACE);
-    });
-}
-
-/// Whether a directory with this file is one that Terraform, OpenTofu or Terragrunt is run in.
-fn runs(facts: &FileFacts) -> bool {
-    facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
-}
-
-/// What one file says.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one at a time, and moved once: a box would only be one more allocation"
-)]
-enum Read {
-    Nothing,
-    Facts(FileFacts),
-    /// No more than which versions it takes; its bytes are in the buffer.
-    Constraints,
-}
-
-fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
-    let name = file.name();
-    let class = class_in(file.dir(), &name);
-    if class == FileClass::Skip {
-        return Ok(Read::Nothing);
-    }
-    let path = || walk::join(file.dir(), &name);
-    let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
-    let bytes = buffer.bytes();
-    tracing::debug!(file = path(), bytes = bytes.len(), "read");
-    // For OpenTofu a `.tofu` file stands in the place of the `.tf` file of the same name, whatever it says.
-    let promise = if is_tofu_file(&name) { Promise::Facts } else { promise(class, bytes) };
-    if !whole && (class.is_configuration() || promise != Promise::Nothing) {
-        return Err(too_large(&path()));
-    }
-    let read = match promise {
-        Promise::Constraints => Read::Constraints,
-        // Nothing is allocated for a file that does not matter: most do not.
-        Promise::Nothing if !bytes.starts_with(b"\0") && !is_wide(bytes) => Read::Nothing,
-        _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
-    };
-    Ok(match read {
-        // A flat file that says nothing by itself is kept until it is known whether a call names it.
-        Read::Nothing if class == FileClass::Flat => Read::Facts(FileFacts::default()),
-        read => read,
-    })
-}
-
-/// What one thread reads into.
-#[derive(Default)]
-struct Space {
-    buffer: Buffer,
-    /// Files of one directory that wait for whether something runs there, one after the other.
-    constraints: Vec<u8>,
-    /// Which of the directory's files these are, and where each stands.
-    waiting: Vec<(usize, Span)>,
-}
-
-/// More than this is given back after a directory.
-const KEPT_SPACE: usize = 1024 * 1024;
-
-thread_local! {
-    static SPACE: std::cell::RefCell<Space> = {
-        take_space_at_once();
-        std::cell::RefCell::new(Space::default())
-    };
-}
-
-/// What is kept of files is many small texts. glibc's allocator gives every thread but the first one its own space and
-/// lets it grow by a page at a time, one call of the system each; space that it had once it keeps. The first block is
-/// mapped by itself, which teaches the allocator that blocks of this size are usual; the second one comes from the
-/// thread's own space. Nothing is written to it, so it takes no memory; other allocators pass over this.
-fn take_space_at_once() {
-    const SPACE: usize = 16 * 1024 * 1024;
-    for _ in 0..2 {
-        let mut space: Vec<u8> = Vec::new();
-        // Where there is no such space, none is needed.
-        let _ = space.try_reserve_exact(SPACE);
-        std::hint::black_box(space);
-    }
-}
-
-pub(super) fn unreadable(path: &str, error: &io::Error) -> Problem {
-    Problem {
-        kind: ProblemKind::Unreadable,
-        place: Place { file: path.to_owned(), line: 1, column: 1 },
-        message: format!("could not be read ({error}); what it sets is not known"),
-        excerpt: None,
-    }
-}
-
-pub(super) fn too_large(path: &str) -> Problem {
-    Problem {
-        kind: ProblemKind::TooLarge,
-        place: Place { file: path.to_owned(), line: 1, column: 1 },
-        message: format!(
-            "is larger than {} MiB and could hold settings; check it by hand or exclude it",
-            MAX_FILE / (1024 * 1024)
-        ),
-        excerpt: None,
-    }
-}
-
 /// Any file can be given to `-backend-config`, whatever its name: those that a call names and that the walk did
 /// not take for one are read now. Flat files that nothing names are forgotten.
-fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSet) {
+fn read_named_config_files(kept: &mut Vec<ReadFile>, exclude: &GlobSet) {
     let (mut wanted, by_pattern) = named_config_files(kept);
     wanted.retain(|shown, _| !exclude.is_match(shown));
     for (shown, os_path) in wanted {
@@ -454,7 +323,7 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
             Err(at) => {
                 let id = FileId { path: shown, os_path, git_ignored: false, link_target: None };
                 let sources = source.into_iter().collect();
-                kept.insert(at, (id, FileFacts { sources, problems, ..FileFacts::default() }));
+                kept.insert(at, (id, Box::new(FileFacts { sources, problems, ..FileFacts::default() })));
             }
         }
     }
@@ -465,7 +334,7 @@ fn read_named_config_files(kept: &mut Vec<(FileId, FileFacts)>, exclude: &GlobSe
 const MAX_INCLUDED: usize = 32;
 
 /// What `-lock=$LOCK` comes to, where the script or a file that it reads in says so.
-fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
+fn settle_locks(kept: &mut [ReadFile]) {
     for (id, facts) in kept {
         if facts.calls.iter().all(|call| call.lock_unknown.is_none()) {
             continue;
@@ -500,12 +369,12 @@ fn settle_locks(kept: &mut [(FileId, FileFacts)]) {
 
 /// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
 /// only a pattern names.
-fn named_config_files(kept: &[(FileId, FileFacts)]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
+fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
     let known: HashSet<&str> =
         kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
     let is_there = |(shown, os_path): &(String, PathBuf)| known.contains(shown.as_str()) || os_path.is_file();
     let modules = LazyLock::new(|| ModuleDirs::of(kept));
-    let named_in = |(id, facts): &(FileId, FileFacts)| {
+    let named_in = |(id, facts): &ReadFile| {
         let mut found = Vec::new();
         for call in &facts.calls {
             let literal = call.config_files.iter().filter(|(file, _)| !file.contains(['$', '{', '*', '%']));
@@ -547,7 +416,7 @@ struct ModuleDirs<'k> {
 }
 
 impl<'k> ModuleDirs<'k> {
-    fn of(kept: &'k [(FileId, FileFacts)]) -> Self {
+    fn of(kept: &'k [ReadFile]) -> Self {
         let mut files: Vec<&FileId> =
             kept.iter().filter(|(_, facts)| runs(facts)).map(|(id, _)| id).collect();
         files.dedup_by_key(|id| id.dir());
@@ -594,20 +463,16 @@ fn places_of(script: &FileId, call_dir: Option<&str>, file: &str) -> Vec<(String
 }
 
 /// Variables and locals of the directories whose backend or readers refer to some.
-fn read_scopes(kept: &[(FileId, FileFacts)]) -> BTreeMap<String, Scope> {
-    let mut scopes = BTreeMap::new();
-    for (id, facts) in kept {
-        let Some(module) = &facts.module else { continue };
-        let sources = module.backends.iter().map(|block| &block.source).chain(&module.readers);
-        let refers = sources.flat_map(|source| &source.settings).any(|setting| {
-            matches!(&setting.value, super::setting::Value::Unknown { expression, .. }
-                if expression.contains("var.") || expression.contains("local."))
-        });
-        if refers && !scopes.contains_key(id.dir()) {
-            scopes.insert(id.dir().to_owned(), read_scope(&id.os_path));
-        }
-    }
-    scopes
+fn read_scopes(kept: &[ReadFile]) -> BTreeMap<String, Scope> {
+    let refers = |(_, facts): &&ReadFile| {
+        let Some(module) = &facts.module else { return false };
+        let mut sources = module.backends.iter().map(|block| &block.source).chain(&module.readers);
+        sources.any(|source| source.settings.iter().any(|setting| setting.value.refers()))
+    };
+    let files = kept.par_iter().with_min_len(256).filter(refers);
+    // One file of a directory leads to all of them.
+    let dirs: BTreeMap<&str, &Path> = files.map(|(id, _)| (id.dir(), id.os_path.as_path())).collect();
+    dirs.into_par_iter().map(|(dir, file)| (dir.to_owned(), read_scope(file))).collect()
 }
 
 /// Variables and locals of a file's directory.

@@ -2,6 +2,7 @@
 
 use super::facts::dir_of;
 use super::pattern::above;
+use super::text::lowercase;
 
 /// Whether a file's name says that it is backend-config.
 pub fn is_well_known(path: &str) -> bool {
@@ -25,7 +26,7 @@ pub fn is_well_known(path: &str) -> bool {
 
 /// Whether a file is run by machines: CI pipelines and what they are made of.
 pub fn is_automation(path: &str) -> bool {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
     let dirs = [
         "/.github/",
         "/.gitlab/",

@@ -39,6 +39,12 @@ impl Value {
         }
     }
 
+    /// Whether it is an expression with a variable or local in it.
+    pub fn refers(&self) -> bool {
+        matches!(self, Value::Unknown { expression, .. }
+            if expression.contains("var.") || expression.contains("local."))
+    }
+
     /// Whether nothing more can be told without a run.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Value::Unknown { .. })

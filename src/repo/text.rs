@@ -1,5 +1,7 @@
 //! A file's bytes and where things stand in them: spans, lines, columns, encoding. No meaning is read here.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -109,6 +111,14 @@ fn is_wide_without_a_mark(bytes: &[u8]) -> bool {
     [2, 4].iter().any(|width| spelled(*width, true) || spelled(*width, false))
 }
 
+/// A name in lower case, as far as it is ASCII. Most file names are so already, and are not copied.
+pub fn lowercase(name: &str) -> Cow<'_, str> {
+    match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
+    }
+}
+
 /// A file's bytes with an index of its lines.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a> {
@@ -127,8 +137,8 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a span as a string, invalid UTF-8 replaced.
-    pub fn lossy(self, span: Span) -> String {
-        String::from_utf8_lossy(span.of(self.bytes)).into_owned()
+    pub fn lossy(self, span: Span) -> Cow<'a, str> {
+        String::from_utf8_lossy(span.of(self.bytes))
     }
 
     /// Line and column of a byte offset. Cost is one pass over the bytes before it, so it is asked only for

@@ -127,7 +127,11 @@ impl Candidate<'_> {
 
     /// The path to open it by.
     pub fn os_path(&self) -> PathBuf {
-        self.dir.os_path.join(self.name)
+        let dir = &self.dir.os_path;
+        let mut path = PathBuf::with_capacity(dir.as_os_str().len() + 1 + self.name.len());
+        path.push(dir);
+        path.push(self.name);
+        path
     }
 
     /// Everything that identifies it.
@@ -376,11 +380,16 @@ pub fn walk<T: Send>(
     let taken = |found: Mutex<Found<T>>| found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let Found { mut kept, mut problems } =
         shared.found.into_iter().map(taken).fold(taken(shared.other), Found::and);
-    kept.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    put_in_order(&mut kept);
     let mut dir_links = shared.dir_links.into_inner().unwrap_or_else(PoisonError::into_inner);
     dir_links.sort();
     problems.sort_by(|a, b| a.place.cmp(&b.place));
     Ok(Walked { kept, dir_links, problems, files: shared.files.into_inner() })
+}
+
+/// Sorts files by their path.
+pub(super) fn put_in_order<T: Send>(files: &mut [(FileId, T)]) {
+    files.par_sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
 }
 
 fn in_pool<'s>(own: Option<&rayon::ThreadPool>, work: impl FnOnce(&rayon::Scope<'s>) + Send) {

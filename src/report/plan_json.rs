@@ -95,7 +95,7 @@ pub fn render(plan: &Plan) -> Result<String, serde_json::Error> {
                 line: text.position(edit.span.start).line,
                 start: edit.span.start,
                 end: edit.span.end,
-                old: text.lossy(edit.span),
+                old: text.lossy(edit.span).into_owned(),
                 new: String::from_utf8_lossy(&edit.text).into_owned(),
             })
             .collect();

@@ -103,7 +103,7 @@ fn patterns(file: &File<'_>, path: &str, table: &str) -> Vec<Hit> {
         let mention = Mention {
             place: file.text().place(path, at - start),
             sure: !name.contains("${"),
-            carrier: Carrier::Pattern(without_credentials(written)),
+            carrier: Carrier::Pattern(without_credentials(written.into_owned())),
         };
         found.push(Hit { mention, leads_to: Vec::new() });
     }

@@ -20,9 +20,10 @@ use super::class::class_of;
 use super::facts::dir_of;
 use super::inventory::Inventory;
 use super::problem::{Problem, ProblemKind};
-use super::scan::{MAX_FILE, ScanOptions, read_scope, too_large, unreadable};
+use super::scan::{ScanOptions, read_scope};
 use super::setting::Value;
 use super::text::{Place, Text};
+use super::visit::{MAX_FILE, too_large, unreadable};
 use super::walk::{self, Candidate, Found, Progress, WalkError};
 
 /// How often a newly found carrier is followed to the next one. A longer chain is nothing that anybody wrote.

@@ -187,7 +187,7 @@ impl<'t> Call<'t> {
             body: self.body,
             settings,
             editability: Editability::ReportOnly(EDIT_BY_HAND.to_owned()),
-            label: Some(self.text.lossy(word)),
+            label: Some(self.text.lossy(word).into_owned()),
             git_ignored: false,
         }
     }
@@ -254,7 +254,7 @@ impl<'t> Call<'t> {
     fn argument(&self, at: usize, python: bool) -> Option<(Setting, usize)> {
         let token = self.token(at)?;
         let written = match &token.kind {
-            Kind::Word => self.text.lossy(token.span),
+            Kind::Word => self.text.lossy(token.span).into_owned(),
             Kind::Text(Some(text)) => text.clone(),
             _ => return None,
         };
@@ -323,7 +323,7 @@ impl<'t> Call<'t> {
         let Some(literal) = literal else { return unknown(self.one_line(span), "an expression in code") };
         match &literal.kind {
             Kind::Text(Some(text)) => Value::Text(text.clone()),
-            Kind::Number => Value::Number(self.text.lossy(literal.span)),
+            Kind::Number => Value::Number(self.text.lossy(literal.span).into_owned()),
             Kind::Word => match literal.span.of(self.text.bytes()) {
                 b"true" | b"True" => Value::Bool(true),
                 b"false" | b"False" => Value::Bool(false),

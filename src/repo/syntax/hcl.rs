@@ -68,41 +68,49 @@ fn collect(
         // Kept of thousands of files: without room to spare.
         found.reserve_exact(body.attributes.len() + body.blocks.len());
     }
-    for attribute in &body.attributes {
-        let name = format!("{prefix}{}", attribute.name);
+    for mut attribute in body.attributes {
+        let name = below(prefix, std::mem::take(&mut attribute.name));
         let inner = braces(text, attribute.value_span).filter(|_| nesting < MAX_NESTING);
         let value = match inner {
             Some(_) => Value::Object,
             None => evaluate(&text.lossy(attribute.value_span), &Scope::default()).0,
         };
         if error.is_none() && inner.is_none() && value.is_unknown() {
-            error = syntax_error(text, attribute);
+            error = syntax_error(text, &attribute);
         }
-        found.push(setting(at, &name, attribute, value));
-        if let Some(inner) = inner {
-            let object = lexer::object(text.bytes(), inner);
-            let nested = collect(at, object, &format!("{name}."), nesting + 1, found);
-            error = error.or(nested);
-        }
+        let Some(inner) = inner else {
+            found.push(setting(at, name, &attribute, value));
+            continue;
+        };
+        let prefix = format!("{name}.");
+        found.push(setting(at, name, &attribute, value));
+        let nested = collect(at, lexer::object(text.bytes(), inner), &prefix, nesting + 1, found);
+        error = error.or(nested);
     }
-    for block in &body.blocks {
-        let name = format!("{prefix}{}", block.keyword);
+    for block in body.blocks {
+        let name = below(prefix, block.keyword);
+        let prefix = format!("{name}.");
         found.push(Setting {
             at: at.of(block.span.start),
             span: block.span,
             name_span: block.keyword_span,
             value_span: Span::new(block.body.start.saturating_sub(1), block.span.end),
             value: Value::Object,
-            name: name.clone(),
+            name,
             via: Vec::new(),
         });
         if nesting < MAX_NESTING {
             let inner = lexer::body(text.bytes(), block.body);
-            let nested = collect(at, inner, &format!("{name}."), nesting + 1, found);
+            let nested = collect(at, inner, &prefix, nesting + 1, found);
             error = error.or(nested);
         }
     }
     error
+}
+
+/// A name below others.
+fn below(prefix: &str, name: String) -> String {
+    if prefix.is_empty() { name } else { format!("{prefix}{name}") }
 }
 
 /// Text behind `=` that starts as one value and goes on (`a = "x" b = "y"`) hides a setting: it must be said.
@@ -113,11 +121,11 @@ fn syntax_error(text: Text<'_>, attribute: &Attribute) -> Option<LexError> {
         .map(|reason| LexError { offset: attribute.value_span.start, message: reason })
 }
 
-fn setting(at: &Positions<'_>, name: &str, attribute: &Attribute, value: Value) -> Setting {
+fn setting(at: &Positions<'_>, name: String, attribute: &Attribute, value: Value) -> Setting {
     Setting {
         at: at.of(attribute.span.start),
-        value: without_secrets(name, value),
-        name: name.to_owned(),
+        value: without_secrets(&name, value),
+        name,
         span: attribute.span,
         name_span: attribute.name_span,
         value_span: attribute.value_span,
@@ -185,7 +193,7 @@ fn read_terraform_block(
         let place = at.place(file, attribute.span.start);
         // There is one: room for more would be room for thousands.
         facts.required_versions.reserve_exact(1);
-        facts.required_versions.push((place, setting(at, "required_version", attribute, value)));
+        facts.required_versions.push((place, setting(at, attribute.name.clone(), attribute, value)));
     }
     for attribute in inner.attributes.iter().filter(|attribute| attribute.name == "backend") {
         let error = LexError {
@@ -315,7 +323,7 @@ fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Opt
             let unknown = config.map(|config| {
                 let expression = expression::one_line(&text.lossy(config.value_span));
                 let reason = "`config` is not a plain object".to_owned();
-                setting(at, "config", config, Value::Unknown { expression, reason })
+                setting(at, config.name.clone(), config, Value::Unknown { expression, reason })
             });
             let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
             (unknown.into_iter().collect(), editability)
@@ -374,7 +382,10 @@ pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
                     }
                 }
                 ("locals", []) => locals.extend(
-                    inner.attributes.iter().map(|local| (local.name.clone(), text.lossy(local.value_span))),
+                    inner
+                        .attributes
+                        .iter()
+                        .map(|local| (local.name.clone(), text.lossy(local.value_span).into_owned())),
                 ),
                 _ => {}
             }

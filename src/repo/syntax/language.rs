@@ -1,6 +1,7 @@
 //! What a file is written in, by its name alone: which reader of calls it gets.
 
 use super::code_style::Style;
+use crate::repo::text::lowercase;
 
 /// What a file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +29,14 @@ pub fn is_code_file(path: &str) -> bool {
 }
 
 pub(crate) fn language(path: &str) -> Option<Language> {
-    let mut name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
+    let mut name = name.as_ref();
     while let Some((
         bare,
         "tpl" | "tmpl" | "j2" | "erb" | "example" | "sample" | "template" | "dist" | "in",
     )) = name.rsplit_once('.')
     {
-        name = bare.to_owned();
+        name = bare;
     }
     let starts = |what: &[&str]| what.iter().any(|start| name.starts_with(start));
     if starts(&["makefile", "gnumakefile", "justfile", ".justfile"]) {

@@ -4,7 +4,7 @@
 use crate::repo::partial::is_well_known;
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
-use crate::repo::text::{Span, Text};
+use crate::repo::text::{Span, Text, lowercase};
 
 use super::fragment::{self, Hit};
 use super::lexer;
@@ -36,7 +36,7 @@ const WHY_UNKNOWN: &str = "the template's user fills it in";
 
 /// Whether a path says that the file is a template.
 pub fn is_template(path: &str) -> bool {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name).to_ascii_lowercase();
+    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
     path.contains("{{")
         || path.contains("__cookiecutter")
         || name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension))

@@ -135,7 +135,7 @@ impl Reader<'_> {
     /// length.
     fn expression(&self, span: Span) -> String {
         let end = span.end.min(span.start + MAX_EXPRESSION + 1);
-        self.text.lossy(Span::new(span.start, end))
+        self.text.lossy(Span::new(span.start, end)).into_owned()
     }
 
     fn remote_state_attribute(&mut self, attribute: &Attribute) {

@@ -62,7 +62,7 @@ fn words(text: Text<'_>, list: &Attribute) -> Vec<(String, Span)> {
         .filter(|item| matches!(item, Expression::String(_) | Expression::StringTemplate(_)))
         .filter_map(|item| item.span())
         .map(|range| Span::new(base + range.start + 1, (base + range.end).saturating_sub(1)))
-        .map(|span| (text.lossy(span), span))
+        .map(|span| (text.lossy(span).into_owned(), span))
         .collect()
 }
 
@@ -77,7 +77,7 @@ fn config_flag(file: &str, text: Text<'_>, word: Span, name: &str) -> Source {
         let reason = "it is put together by Terragrunt".to_owned();
         Value::Unknown { expression: expression::one_line(&written), reason }
     } else {
-        Value::Text(written)
+        Value::Text(written.into_owned())
     };
     Source {
         kind: SourceKind::BackendConfigFlag,

@@ -114,7 +114,7 @@ impl Reader<'_> {
     fn expression(&self, value: &ast::Value<'_>) -> String {
         match value {
             ast::Value::StringLit(string) if string.value.contains("${") => format!("\"{}\"", string.value),
-            other => self.text.lossy(self.span_of(other)),
+            other => self.text.lossy(self.span_of(other)).into_owned(),
         }
     }
 

@@ -1,0 +1,206 @@
+//! Reading one directory's files: what each of them promises decides whether it is read closer, at once, once something
+//! is known to run beside it, or once it is known to call something that runs. This is where files are opened.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::bounded;
+use super::buffer::Buffer;
+use super::class::{FileClass, Promise, class_in, local_sources, promise};
+use super::facts::{FileFacts, FileId, ReadFile};
+use super::problem::{Problem, ProblemKind};
+use super::read::read_file;
+use super::root_module::is_tofu_file;
+use super::shown::resolve;
+use super::text::{Place, Span, is_wide};
+use super::walk::{self, Candidate, Found};
+
+/// Bytes of one file that are read at most. Larger configuration is a problem, never a silence.
+pub const MAX_FILE: usize = 64 * 1024 * 1024;
+
+/// Reads one directory's files.
+pub(super) fn visit(files: &[Candidate<'_>], found: &mut Found<Box<FileFacts>>, callers: &Callers) {
+    SPACE.with_borrow_mut(|Space { buffer, context, waiting }| {
+        let before = found.kept.len();
+        for (number, file) in files.iter().enumerate() {
+            match read(file, buffer) {
+                Ok(Read::Nothing) => {}
+                Ok(Read::Facts(facts)) => found.kept.push((file.id(), Box::new(facts))),
+                Ok(Read::Context) => {
+                    let start = context.len();
+                    context.extend_from_slice(buffer.bytes());
+                    waiting.push((number, Span::new(start, context.len())));
+                }
+                Err(problem) => found.problems.push(problem),
+            }
+            buffer.shrink();
+        }
+        // Most directories are modules: nothing runs in them, and nobody asks which versions they take.
+        let runs = found.kept.iter().skip(before).any(|(_, facts)| runs(facts));
+        for (number, bytes) in waiting.iter() {
+            let Some(file) = files.get(*number) else { continue };
+            let bytes = bytes.of(context);
+            if runs {
+                let id = file.id();
+                let facts = read_file(&id.path, FileClass::Module, bytes);
+                found.kept.extend(facts.map(|facts| (id, Box::new(facts))));
+            } else {
+                callers.note(file, bytes);
+            }
+        }
+        waiting.clear();
+        context.clear();
+        context.shrink_to(KEPT_SPACE);
+    });
+}
+
+/// Module files that matter only where they call a module with a backend, which the walk may come by later.
+#[derive(Default)]
+pub(super) struct Callers(Mutex<Vec<Caller>>);
+
+struct Caller {
+    id: FileId,
+    /// What may be sources of local modules.
+    sources: Vec<String>,
+}
+
+impl Callers {
+    /// Notes a file, if it may call a local module.
+    fn note(&self, file: &Candidate<'_>, bytes: &[u8]) {
+        let sources: Vec<String> = local_sources(bytes).map(str::to_owned).collect();
+        if !sources.is_empty() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Caller { id: file.id(), sources });
+        }
+    }
+
+    /// Reads those that may call a directory in which something runs.
+    pub(super) fn read(self, kept: &mut Vec<ReadFile>) {
+        let callers = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if callers.is_empty() {
+            return;
+        }
+        let run_in: HashSet<&str> =
+            kept.iter().filter(|(_, facts)| runs(facts)).map(|(id, _)| id.dir()).collect();
+        let matters = |Caller { id, sources }: &Caller| {
+            let mut called = sources.iter().filter_map(|source| resolve(id.dir(), source));
+            called.any(|dir| run_in.contains(dir.as_str()))
+        };
+        let read: Vec<ReadFile> =
+            callers.into_par_iter().filter(matters).filter_map(|caller| read_again(caller.id)).collect();
+        if !read.is_empty() {
+            kept.extend(read);
+            walk::put_in_order(kept);
+        }
+    }
+}
+
+fn read_again(id: FileId) -> Option<ReadFile> {
+    let facts = match bounded::read(&id.os_path, MAX_FILE) {
+        Ok(bytes) => read_file(&id.path, FileClass::Module, &bytes)?,
+        Err(error) => FileFacts { problems: vec![unreadable(&id.path, &error)], ..FileFacts::default() },
+    };
+    Some((id, Box::new(facts)))
+}
+
+/// Whether a directory with this file is one that Terraform, OpenTofu or Terragrunt is run in.
+pub(super) fn runs(facts: &FileFacts) -> bool {
+    facts.terragrunt.is_some() || facts.module.as_ref().is_some_and(|module| !module.backends.is_empty())
+}
+
+/// What one file says.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one at a time, and moved once: a box would only be one more allocation"
+)]
+enum Read {
+    Nothing,
+    Facts(FileFacts),
+    /// Nothing that matters by itself; its bytes are in the buffer.
+    Context,
+}
+
+fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
+    let name = file.name();
+    let class = class_in(file.dir(), &name);
+    if class == FileClass::Skip {
+        return Ok(Read::Nothing);
+    }
+    let path = || walk::join(file.dir(), &name);
+    let whole = file.read(buffer, MAX_FILE).map_err(|error| unreadable(&path(), &error))?;
+    let bytes = buffer.bytes();
+    tracing::debug!(file = path(), bytes = bytes.len(), "read");
+    // For OpenTofu a `.tofu` file stands in the place of the `.tf` file of the same name, whatever it says.
+    let promise = if is_tofu_file(&name) { Promise::Facts } else { promise(class, bytes) };
+    if !whole && (class.is_configuration() || promise != Promise::Nothing) {
+        return Err(too_large(&path()));
+    }
+    let read = match promise {
+        Promise::Context => Read::Context,
+        // Nothing is allocated for a file that does not matter: most do not.
+        Promise::Nothing if !bytes.starts_with(b"\0") && !is_wide(bytes) => Read::Nothing,
+        _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
+    };
+    Ok(match read {
+        // A flat file that says nothing by itself is kept until it is known whether a call names it.
+        Read::Nothing if class == FileClass::Flat => Read::Facts(FileFacts::default()),
+        read => read,
+    })
+}
+
+/// What one thread reads into.
+#[derive(Default)]
+struct Space {
+    buffer: Buffer,
+    /// Files of one directory that wait for whether something runs there, one after the other.
+    context: Vec<u8>,
+    /// Which of the directory's files these are, and where each stands.
+    waiting: Vec<(usize, Span)>,
+}
+
+/// More than this is given back after a directory.
+const KEPT_SPACE: usize = 1024 * 1024;
+
+thread_local! {
+    static SPACE: std::cell::RefCell<Space> = {
+        take_space_at_once();
+        std::cell::RefCell::new(Space::default())
+    };
+}
+
+/// What is kept of files is many small texts. glibc's allocator gives every thread but the first one its own space and
+/// lets it grow by a page at a time, one call of the system each; space that it had once it keeps. The first block is
+/// mapped by itself, which teaches the allocator that blocks of this size are usual; the second one comes from the
+/// thread's own space. Nothing is written to it, so it takes no memory; other allocators pass over this.
+fn take_space_at_once() {
+    const SPACE: usize = 16 * 1024 * 1024;
+    for _ in 0..2 {
+        let mut space: Vec<u8> = Vec::new();
+        // Where there is no such space, none is needed.
+        let _ = space.try_reserve_exact(SPACE);
+        std::hint::black_box(space);
+    }
+}
+
+pub(super) fn unreadable(path: &str, error: &io::Error) -> Problem {
+    Problem {
+        kind: ProblemKind::Unreadable,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: format!("could not be read ({error}); what it sets is not known"),
+        excerpt: None,
+    }
+}
+
+pub(super) fn too_large(path: &str) -> Problem {
+    Problem {
+        kind: ProblemKind::TooLarge,
+        place: Place { file: path.to_owned(), line: 1, column: 1 },
+        message: format!(
+            "is larger than {} MiB and could hold settings; check it by hand or exclude it",
+            MAX_FILE / (1024 * 1024)
+        ),
+        excerpt: None,
+    }
+}
