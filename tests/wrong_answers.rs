@@ -805,3 +805,35 @@ fn what_takes_no_lock_is_not_migrated() {
         assert!(text.contains("50%") && !text.contains("(100%)"), "{format}: {text}");
     }
 }
+
+/// A module that calls another one matters only where that one has a backend, which the walk may come by later.
+#[test]
+fn callers_of_a_module_with_a_backend_are_found_wherever_they_stand() {
+    let call = |source: &str| format!("module \"x\" {{\n  source = \"{source}\"\n}}\n");
+    let dir = tree(&[
+        ("z/mod/main.tf", &module("")),
+        ("a/main.tf", &call("../z/mod")),
+        ("b/deep/main.tf", &format!("{}\n{}", call("../../z/other"), call("./../../z/mod/"))),
+        ("c/main.tf", &(call("../z/mod") + "locals {\n")),
+        ("d/main.tf", &format!("# {}", call("../z/mod").replace('\n', " "))),
+        ("e/main.tf", &call(r"../z/\u006dod")),
+        ("f/main.tf.json", r#"{"module":{"x":{"source":"../z/mod"}}}"#),
+        ("g/main.tf", &call("../z/mod").replace('\n', "\r\n")),
+        ("h/main.tf", &call("../z")),
+        ("h/broken.tf", &(call("../z") + "locals {\n")),
+        ("z/mod/inner/main.tf", &call("..")),
+        ("z/mod/inner/deeper/main.tf", &call("../..")),
+    ]);
+    for threads in ["1", "4"] {
+        let (code, said) = scan(&dir, &["--threads", threads]);
+        let root = &said["roots"][0];
+        assert_eq!(root["path"], "z/mod");
+        let callers = serde_json::json!(["a", "b/deep", "c", "e", "f", "g", "z/mod/inner/deeper"]);
+        assert_eq!(root["called_by"], callers);
+        // What can't be read whole is told where it matters: the caller, not what calls nothing that runs.
+        let problems = said["problems"].as_array().unwrap();
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0]["place"]["file"], "c/main.tf");
+        assert_eq!(code, 3);
+    }
+}

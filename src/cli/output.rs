@@ -120,16 +120,16 @@ impl OutArgs {
 
     /// [`OutArgs::write`] for what need not be UTF-8: a diff has the bytes of its files.
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
-        self.write_parts(&[bytes])
+        self.write_with(|to| to.write_all(bytes))
     }
 
     /// [`OutArgs::write`] for a text in parts: a long one need not be put together first.
-    pub fn write_parts(&self, parts: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
+    pub fn write_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let Some(path) = &self.output else {
-            return said(write_all(io::stdout().lock(), parts));
+            return said(buffered(io::stdout().lock(), write));
         };
         no_link("--output", path)?;
-        let written = std::fs::File::create(path).and_then(|file| write_all(file, parts));
+        let written = std::fs::File::create(path).and_then(|file| buffered(file, write));
         written.map_err(|error| unwritable("--output", path, &error))
     }
 
@@ -146,7 +146,7 @@ impl OutArgs {
 
 /// Writes to stdout, for a command that knows no `--output`.
 pub(super) fn write(text: &str) -> Result<(), Failure> {
-    said(write_all(io::stdout().lock(), &[text]))
+    said(buffered(io::stdout().lock(), |to| to.write_all(text.as_bytes())))
 }
 
 /// What writing to stdout came to. Nobody may listen any more (`| head`): the exit code still says what was found.
@@ -228,11 +228,9 @@ fn what_to_do(reason: io::ErrorKind) -> Option<&'static str> {
     }
 }
 
-fn write_all(to: impl Write, parts: &[impl AsRef<[u8]>]) -> io::Result<()> {
+fn buffered(to: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut to = io::BufWriter::new(to);
-    for part in parts {
-        to.write_all(part.as_ref())?;
-    }
+    write(&mut to)?;
     to.flush()
 }
 

@@ -1,5 +1,6 @@
 //! `lockshift scan`: what every root module really uses.
 
+use std::io::Write;
 use std::time::SystemTime;
 
 use clap::ValueEnum;
@@ -143,7 +144,7 @@ fn look(args: &Args, config: &Config, terminal: Terminal) -> Result<Outcome, Fai
     let findings = rules::check(&inventory, config, Date::of(SystemTime::now()));
     let history = args.past.look(&options, args.quiet);
     let report = ScanReport { history: history.as_ref(), ..ScanReport::new(&inventory, &findings) };
-    args.out.write_parts(&render(args, &report, terminal)?)?;
+    write(args, &report, terminal)?;
     let outcome = outcome(&report, &args.fail_on);
     // The program ends here: giving back every single text would only cost time.
     std::mem::forget((inventory, findings));
@@ -162,8 +163,8 @@ fn outcome(report: &ScanReport<'_>, fail_on: &FailOn) -> Outcome {
     }
 }
 
-/// The result, in parts that follow one another.
-fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Vec<String>, Failure> {
+/// Says the result.
+fn write(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<(), Failure> {
     let failed = |error: String| Failure::new(format!("could not write the result: {error}"));
     let whole = match args.format {
         Format::Table => {
@@ -176,8 +177,10 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
             };
             report::table::render(report, options)
         }
+        // By far the longest.
         Format::Json => {
-            return report::json::render_parts(report).map_err(|error| failed(error.to_string()));
+            let json = |to: &mut dyn Write| report::json::write(report, |part| to.write_all(part.as_bytes()));
+            return args.out.write_with(json);
         }
         Format::Sarif => {
             let rules = rule_texts();
@@ -195,7 +198,7 @@ fn render(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<Ve
             rules: &rule_texts(),
         }),
     };
-    Ok(vec![whole])
+    args.out.write(&whole)
 }
 
 /// All rules, as formats need them.

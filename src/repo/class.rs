@@ -183,15 +183,13 @@ pub fn promise(class: FileClass, bytes: &[u8]) -> Promise {
 }
 
 fn promise_of_module(bytes: &[u8]) -> Promise {
-    match MODULE.first_in(bytes) {
-        None => return Promise::Nothing,
-        Some(REQUIRED_VERSION | MODULE_CALL) => {}
-        Some(_) => return Promise::Facts,
-    }
-    if BY_ITSELF.any_in(bytes) {
+    let Some((at, word)) = MODULE.first_at(bytes) else { return Promise::Nothing };
+    // None of these stands before that; a source stands behind the word `module`.
+    let rest = bytes.get(at..).unwrap_or_default();
+    if !matches!(word, REQUIRED_VERSION | MODULE_CALL) || BY_ITSELF.any_in(rest) {
         return Promise::Facts;
     }
-    if !CONSTRAINT.any_in(bytes) && !LOCAL_SOURCE.any_in(bytes) {
+    if !CONSTRAINT.any_in(rest) && !LOCAL_SOURCE.any_in(rest) {
         return Promise::Nothing;
     }
     if ONCE_READ.any_in(bytes) { Promise::Facts } else { Promise::Context }
@@ -200,9 +198,14 @@ fn promise_of_module(bytes: &[u8]) -> Promise {
 /// What may be sources of local modules in native syntax, comments included: the text of every string that begins as one
 /// does.
 pub fn local_sources(bytes: &[u8]) -> impl Iterator<Item = &str> {
-    let begins = memchr::memmem::find_iter(bytes, b"\".").filter_map(|at| bytes.get(at + 1..));
+    static QUOTED: Needles = Needles::new(&[b"\"."]);
+    let begins = QUOTED.all_of_one(bytes).filter_map(|at| bytes.get(at + 1..));
     let begins = begins.filter(|rest| rest.starts_with(b"./") || rest.starts_with(b"../"));
-    begins.filter_map(|rest| std::str::from_utf8(rest.get(..memchr::memchr2(b'"', b'\n', rest)?)?).ok())
+    begins.filter_map(|rest| {
+        let end = memchr::memchr2(b'"', b'\n', rest)?;
+        let text = rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))?;
+        std::str::from_utf8(text).ok()
+    })
 }
 
 #[cfg(test)]

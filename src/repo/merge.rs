@@ -1,12 +1,12 @@
 //! Facts of all files to the inventory: groups files into directories, finds which backend counts in each, gives
 //! every other source to the root modules that it belongs to, and lists what belongs to none. Pure.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
-use rayon::slice::ParallelSliceMut;
+use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::facts::{Call, FileFacts, FileId, Grant, ReadFile, Tool, VersionPin, dir_of};
 use super::inventory::{
@@ -52,12 +52,12 @@ pub fn inventory<'a>(
 ) -> (Inventory, Remains<'a>) {
     let first_backend = sources.firsts();
     let files = facts.files;
-    let ((mut builder, directories), numbered) = rayon::join(
-        || (Builder::new(facts, engine), module_directories(files, &first_backend)),
+    let ((mut builder, modules), numbered) = rayon::join(
+        || (Builder::new(facts, engine), module_files(files, &first_backend)),
         || sources.numbered(),
     );
     builder.number(first_backend, numbered);
-    let dirs = builder.winners(&directories);
+    let dirs = builder.winners(&modules);
     let units = builder.units();
     let choices = builder.attribute(&dirs, &units);
     builder.terraform_roots(&dirs, &choices, &units);
@@ -73,7 +73,7 @@ pub fn inventory<'a>(
 /// What merging was done with. Giving back its thousands of small texts takes time that a program which ends soon need
 /// not spend.
 pub struct Remains<'a> {
-    _dirs: BTreeMap<String, DirView<'a>>,
+    _dirs: Dirs<'a>,
     _choices: BTreeMap<String, Vec<Choice>>,
 }
 
@@ -88,6 +88,9 @@ pub fn source_files(files: &[ReadFile], inventory: &Inventory) -> BTreeMap<Strin
         |id: &FileId| SourceFile { os_path: id.os_path.clone(), link_target: id.link_target.clone() };
     files.map(|(id, _)| (id.path.clone(), opened(id))).collect()
 }
+
+/// Directories with a backend block.
+type Dirs<'a> = BTreeMap<&'a str, DirView<'a>>;
 
 /// What one directory's module files come to, for each program.
 struct DirView<'a> {
@@ -130,39 +133,40 @@ struct TerraformRoot {
     problems: Vec<Problem>,
 }
 
-/// The sources of all files, file by file.
-pub struct Sources(Vec<FileSources>);
+/// The sources of all files, some files at a time.
+pub struct Sources(Vec<Taken>);
+
+/// Files whose sources are taken together.
+const TOGETHER: usize = 256;
 
 impl Sources {
     /// Copies them.
     pub fn copied(files: &[ReadFile]) -> Self {
-        let of_file = |(id, file): &ReadFile| FileSources::taken(id, &mut file.clone());
-        Self(files.par_iter().with_min_len(256).map(of_file).collect())
+        Self(files.par_chunks(TOGETHER).map(|files| Taken::of(&mut files.to_vec())).collect())
     }
 
     /// Takes their settings out of the facts: merging asks for them here alone.
     pub fn taken(files: &mut [ReadFile]) -> Self {
-        Self(files.par_iter_mut().with_min_len(256).map(|(id, file)| FileSources::taken(id, file)).collect())
+        Self(files.par_chunks_mut(TOGETHER).map(Taken::of).collect())
     }
-}
 
-impl Sources {
     /// The number of each file's first source.
     fn firsts(&self) -> Vec<usize> {
         let mut next = 0;
-        let first = |file: &FileSources| {
+        let counts = self.0.iter().flat_map(|taken| &taken.counts);
+        let first = |count: &usize| {
             let first = next;
-            next += file.sources.len();
+            next += count;
             first
         };
-        self.0.iter().map(first).collect()
+        counts.map(first).collect()
     }
 
     /// Numbers every source. Each file's module backends stand together, in order.
     fn numbered(self) -> Numbered {
-        let count = self.0.iter().map(|file| file.sources.len()).sum();
+        let count = self.0.iter().map(|taken| taken.sources.len()).sum();
         let mut all = Numbered { sources: Vec::with_capacity(count), ..Numbered::default() };
-        for FileSources { sources, readers, terragrunt } in self.0 {
+        for Taken { sources, readers, terragrunt, .. } in self.0 {
             let first = all.sources.len();
             all.sources.extend(sources);
             all.readers.extend(readers.iter().map(|index| first + index));
@@ -180,77 +184,73 @@ struct Numbered {
     terragrunt: Vec<usize>,
 }
 
-/// Directories with a backend, sorted, and the files of each that Terraform or OpenTofu would load.
-fn module_directories<'a>(
-    files: &'a [ReadFile],
-    first_backend: &[usize],
-) -> Vec<(&'a str, Vec<ModuleFile<'a>>)> {
-    let modules = || files.iter().filter_map(|(id, file)| Some((id, file.module.as_ref()?)));
-    // Most directories have no backend: nothing is made for them.
-    let mut dirs: HashMap<&str, Vec<ModuleFile<'a>>> = modules()
-        .filter(|(_, module)| !module.backends.is_empty())
-        .map(|(id, _)| (id.dir(), Vec::new()))
-        .collect();
-    for ((id, file), first_source) in files.iter().zip(first_backend) {
-        if let Some(facts) = &file.module
-            && let Some(files) = dirs.get_mut(id.dir())
-        {
-            files.push(ModuleFile { id, facts, first_source: *first_source });
-        }
-    }
-    let mut dirs: Vec<(&str, Vec<ModuleFile<'a>>)> = dirs.into_iter().collect();
-    dirs.par_sort_unstable_by_key(|(dir, _)| *dir);
-    dirs
+/// The files that Terraform or OpenTofu would load, those of one directory together.
+fn module_files<'a>(files: &'a [ReadFile], first_backend: &[usize]) -> Vec<ModuleFile<'a>> {
+    let module = |((id, file), first_source): (&'a ReadFile, &usize)| {
+        Some(ModuleFile { id, facts: file.module.as_ref()?, first_source: *first_source })
+    };
+    let mut modules: Vec<ModuleFile<'a>> =
+        files.par_iter().zip(first_backend).with_min_len(256).filter_map(module).collect();
+    // By their paths they are sorted already, but subdirectories stand between the files of a directory.
+    modules.par_sort_by(|a, b| a.id.dir().cmp(b.id.dir()));
+    modules
 }
 
-/// The sources of one file, in the order of their numbers, and which of them are of a kind of their own.
+/// The sources of some files, in the order of their numbers, and which of them are of a kind of their own.
 #[derive(Default)]
-struct FileSources {
+struct Taken {
     sources: Vec<Source>,
+    /// How many each file has.
+    counts: Vec<usize>,
     readers: Vec<usize>,
     terragrunt: Vec<usize>,
 }
 
-impl FileSources {
-    fn taken(id: &FileId, file: &mut FileFacts) -> Self {
-        let of_module = file.module.as_ref().map_or(0, |module| module.backends.len() + module.readers.len());
-        let of_terragrunt =
-            file.terragrunt.as_ref().map_or(0, |file| file.remote_states.len() + file.generates.len());
-        let flags: usize = file.calls.iter().map(|call| call.config_flags.len()).sum();
-        let count = of_module + of_terragrunt + file.sources.len() + flags;
-        let mut found = Self { sources: Vec::with_capacity(count), ..Self::default() };
-        let mut push = |source: Source| {
-            found.sources.push(Source { git_ignored: id.git_ignored, ..source });
-            found.sources.len() - 1
-        };
+impl Taken {
+    fn of(files: &mut [ReadFile]) -> Self {
+        let mut taken = Self { counts: Vec::with_capacity(files.len()), ..Self::default() };
+        for (id, file) in files {
+            let before = taken.sources.len();
+            taken.take(id, file);
+            taken.counts.push(taken.sources.len() - before);
+        }
+        taken
+    }
+
+    fn take(&mut self, id: &FileId, file: &mut FileFacts) {
         let take = |source: &mut Source| {
             let settings = std::mem::take(&mut source.settings);
             Source { settings, ..source.clone() }
         };
         if let Some(module) = &mut file.module {
             for block in &mut module.backends {
-                push(take(&mut block.source));
+                self.push(id, take(&mut block.source));
             }
             for reader in &mut module.readers {
-                found.readers.push(push(take(reader)));
+                self.readers.push(self.sources.len());
+                self.push(id, take(reader));
             }
         }
         for source in &mut file.sources {
-            let index = push(take(source));
             if source.kind == SourceKind::Reader {
-                found.readers.push(index);
+                self.readers.push(self.sources.len());
             }
+            self.push(id, take(source));
         }
         if let Some(file) = &file.terragrunt {
             // Units are merged from the facts: these are copied.
             for source in file.remote_states.iter().chain(&file.generates) {
-                found.terragrunt.push(push(source.clone()));
+                self.terragrunt.push(self.sources.len());
+                self.push(id, source.clone());
             }
         }
         for flag in file.calls.iter().flat_map(|call| &call.config_flags) {
-            push(flag.clone());
+            self.push(id, flag.clone());
         }
-        found
+    }
+
+    fn push(&mut self, id: &FileId, source: Source) {
+        self.sources.push(Source { git_ignored: id.git_ignored, ..source });
     }
 }
 
@@ -260,8 +260,8 @@ struct Builder<'a> {
     inventory: Inventory,
     /// First source of each file's module backends, by file index.
     first_backend: Vec<usize>,
-    /// Sources that a root module, a reader or a note accounts for.
-    accounted: HashSet<usize>,
+    /// For each source, whether a root module, a reader or a note accounts for it.
+    accounted: Vec<bool>,
     /// Why a source belongs to no root module, where attribution said so.
     reasons: BTreeMap<usize, String>,
     /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
             engine,
             inventory,
             first_backend: Vec::new(),
-            accounted: HashSet::new(),
+            accounted: Vec::new(),
             reasons: BTreeMap::new(),
             terragrunt_sources: Vec::new(),
             pins,
@@ -302,14 +302,20 @@ impl<'a> Builder<'a> {
 
     fn number(&mut self, first_backend: Vec<usize>, numbered: Numbered) {
         self.first_backend = first_backend;
+        self.accounted = vec![false; numbered.sources.len()];
         self.inventory.sources = numbered.sources;
         self.reader_sources = numbered.readers;
         self.terragrunt_sources = numbered.terragrunt;
     }
 
-    fn winners(&mut self, dirs: &[(&str, Vec<ModuleFile<'a>>)]) -> BTreeMap<String, DirView<'a>> {
-        let views: Vec<(String, DirView<'a>)> =
-            dirs.par_iter().map(|(dir, files)| ((*dir).to_owned(), DirView::of(files))).collect();
+    fn winners(&mut self, modules: &[ModuleFile<'a>]) -> Dirs<'a> {
+        // Most directories have no backend: nothing is made for them.
+        let dirs: Vec<&[ModuleFile<'a>]> = modules
+            .chunk_by(|a, b| a.id.dir() == b.id.dir())
+            .filter(|files| files.iter().any(|file| !file.facts.backends.is_empty()))
+            .collect();
+        let view = |files: &&[ModuleFile<'a>]| Some((files.first()?.id.dir(), DirView::of(files)));
+        let views: Vec<(&str, DirView<'a>)> = dirs.par_iter().filter_map(view).collect();
         for (_, view) in &views {
             let terraform = &view.terraform.problems;
             self.inventory.problems.extend(terraform.iter().cloned());
@@ -321,11 +327,7 @@ impl<'a> Builder<'a> {
         views.into_iter().collect()
     }
 
-    fn attribute(
-        &mut self,
-        dirs: &BTreeMap<String, DirView<'a>>,
-        units: &[Unit],
-    ) -> BTreeMap<String, Vec<Choice>> {
+    fn attribute(&mut self, dirs: &Dirs<'a>, units: &[Unit]) -> BTreeMap<String, Vec<Choice>> {
         let filled = self.filled(dirs, units);
         let mut roots = Vec::new();
         for (path, view) in dirs {
@@ -374,26 +376,22 @@ impl<'a> Builder<'a> {
         terragrunt::merge(&files, tree).units
     }
 
-    fn terraform_roots(
-        &mut self,
-        dirs: &BTreeMap<String, DirView<'a>>,
-        choices: &BTreeMap<String, Vec<Choice>>,
-        units: &[Unit],
-    ) {
+    fn terraform_roots(&mut self, dirs: &Dirs<'a>, choices: &BTreeMap<String, Vec<Choice>>, units: &[Unit]) {
         // An empty block that Terragrunt fills is that unit's, not a root module of its own.
         let filled = self.filled(dirs, units);
-        let dirs: Vec<(&String, &DirView<'a>)> =
+        let dirs: Vec<(&&str, &DirView<'a>)> =
             dirs.iter().filter(|(path, view)| !filled.takes(path, || self.is_complete(view))).collect();
         // Each directory is judged by itself; what they come to is put together in their order.
         let judged: Vec<TerraformRoot> = dirs
             .par_iter()
             .map(|(path, view)| {
-                self.terraform_root(path, view, choices.get(*path).map_or(&[], Vec::as_slice))
+                self.terraform_root(path, view, choices.get(**path).map_or(&[], Vec::as_slice))
             })
             .collect();
+        self.inventory.roots.reserve(judged.len());
         for TerraformRoot { root, accounted, problems } in judged {
-            self.accounted.extend(accounted);
-            self.refuse(problems);
+            self.account(accounted);
+            self.inventory.problems.extend(problems);
             self.inventory.roots.extend(root);
         }
     }
@@ -463,17 +461,17 @@ impl<'a> Builder<'a> {
         settings.filter_map(|(source, setting)| root_module::invalid_value(source, setting, scope)).collect()
     }
 
-    /// Notes problems, each once.
-    fn refuse(&mut self, found: Vec<Problem>) {
-        for problem in found {
-            if !self.inventory.problems.contains(&problem) {
-                self.inventory.problems.push(problem);
+    /// Notes sources that something accounts for.
+    fn account(&mut self, sources: impl IntoIterator<Item = usize>) {
+        for index in sources {
+            if let Some(accounted) = self.accounted.get_mut(index) {
+                *accounted = true;
             }
         }
     }
 
     /// A unit that gives no backend fills none.
-    fn filled(&self, dirs: &BTreeMap<String, DirView<'a>>, units: &[Unit]) -> Filled {
+    fn filled(&self, dirs: &Dirs<'a>, units: &[Unit]) -> Filled {
         let written = self.written();
         let mut filled = Filled::default();
         for unit in units {
@@ -482,7 +480,7 @@ impl<'a> Builder<'a> {
             }
             for dir in std::iter::once(&unit.path).chain(&unit.local_source) {
                 filled.dirs.insert(dir.clone());
-                if dirs.get(dir).is_some_and(|view| self.is_overwritten(view, unit, &written)) {
+                if dirs.get(dir.as_str()).is_some_and(|view| self.is_overwritten(view, unit, &written)) {
                     filled.overwritten.insert(dir.clone());
                 }
             }
@@ -522,7 +520,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn terragrunt_roots(&mut self, dirs: &BTreeMap<String, DirView<'a>>, units: Vec<Unit>) {
+    fn terragrunt_roots(&mut self, dirs: &Dirs<'a>, units: Vec<Unit>) {
         let written = self.written();
         for unit in units {
             if unit.other_backend.is_some() || (unit.sources.is_empty() && unit.unknown.is_none()) {
@@ -546,13 +544,14 @@ impl<'a> Builder<'a> {
             let block = views.into_iter().filter(|_| !generated).find_map(block_of);
             let hidden: BTreeSet<usize> = hidden.into_iter().filter_map(block_of).collect();
             let all: Vec<usize> = block.into_iter().chain(sources).collect();
-            self.accounted.extend(all.iter().chain(&shadowed).chain(&hidden));
+            self.account(all.iter().chain(&shadowed).chain(&hidden).copied());
             let mut backend =
                 terragrunt::effective(&unit, &self.inventory.sources, &self.terragrunt_sources, block);
             let hidden: Vec<usize> = hidden.into_iter().collect();
             backend.sources.extend(root_module::source_refs(&self.inventory.sources, &[], &hidden));
-            self.refuse(self.invalid_values(&all, &Scope::default()));
-            let view = dirs.get(&unit.path);
+            let invalid = self.invalid_values(&all, &Scope::default());
+            self.inventory.problems.extend(invalid);
+            let view = dirs.get(unit.path.as_str());
             let root = self.root(&unit.path, RootKind::Terragrunt, vec![backend], view, &unit.pins);
             match self.inventory.roots.iter_mut().find(|have| have.path == unit.path) {
                 Some(have) => have.backends.extend(root.backends),
@@ -640,39 +639,42 @@ impl<'a> Builder<'a> {
     }
 
     fn readers(&mut self) {
-        let no_scope = Scope::default();
-        for index in self.reader_sources.clone() {
-            let Some(source) = self.inventory.sources.get(index) else { continue };
-            let scope = self.facts.scopes.get(dir_of(&source.place.file)).unwrap_or(&no_scope);
-            let merged = root_module::merge(&[source]);
-            let settings = Settings { merged: &merged, scope };
-            // A `config` that is no plain object could name a table.
-            let table = match settings.text("config") {
-                Knowable::Unknown(why) => Knowable::Unknown(why),
-                _ => settings.text("dynamodb_table"),
-            };
-            let reader = Reader {
-                name: source.label.clone().unwrap_or_default(),
-                place: source.place.clone(),
-                bucket: settings.text("bucket").known().cloned(),
-                key: settings.text("key").known().cloned(),
-                dynamodb_table: table.known().cloned(),
-                dynamodb_table_unknown: table.unknown().map(str::to_owned),
-                source: index,
-            };
-            self.inventory.readers.push(reader);
-            self.accounted.insert(index);
-        }
+        let readers: Vec<Reader> =
+            self.reader_sources.par_iter().filter_map(|index| self.reader(*index)).collect();
+        self.account(readers.iter().map(|reader| reader.source));
+        self.inventory.readers = readers;
     }
 
-    fn unattributed(&mut self, dirs: &BTreeMap<String, DirView<'a>>) {
+    fn reader(&self, index: usize) -> Option<Reader> {
+        let source = self.inventory.sources.get(index)?;
+        let no_scope = Scope::default();
+        let scope = self.facts.scopes.get(dir_of(&source.place.file)).unwrap_or(&no_scope);
+        let merged = root_module::merge(&[source]);
+        let settings = Settings { merged: &merged, scope };
+        // A `config` that is no plain object could name a table.
+        let table = match settings.text("config") {
+            Knowable::Unknown(why) => Knowable::Unknown(why),
+            _ => settings.text("dynamodb_table"),
+        };
+        Some(Reader {
+            name: source.label.clone().unwrap_or_default(),
+            place: source.place.clone(),
+            bucket: settings.text("bucket").known().cloned(),
+            key: settings.text("key").known().cloned(),
+            dynamodb_table: table.known().cloned(),
+            dynamodb_table_unknown: table.unknown().map(str::to_owned),
+            source: index,
+        })
+    }
+
+    fn unattributed(&mut self, dirs: &Dirs<'a>) {
         let no_scope = Scope::default();
         let mut found = Vec::new();
         for (index, source) in self.inventory.sources.iter().enumerate() {
             let is_other_backend = source.settings.is_empty()
                 && matches!(source.kind, SourceKind::Backend | SourceKind::BackendOverride)
                 && !self.is_s3_block(index);
-            if self.accounted.contains(&index) || is_other_backend {
+            if self.accounted.get(index) == Some(&true) || is_other_backend {
                 continue;
             }
             let dir = dir_of(&source.place.file);

@@ -50,20 +50,25 @@ impl Needles {
 
     /// The one that stands first among the bytes.
     pub fn first_in(&self, bytes: &[u8]) -> Option<&'static [u8]> {
+        self.first_at(bytes).map(|(_, word)| word)
+    }
+
+    /// The one that stands first among the bytes, and where.
+    pub fn first_at(&self, bytes: &[u8]) -> Option<(usize, &'static [u8])> {
         let Search { together, alone } = self.search();
         let mut start = bytes.len();
         let mut first = None;
         if let Some((searcher, words)) = together
             && let Some(found) = searcher.find(bytes)
         {
-            first = words.get(found.pattern().as_usize()).copied();
             start = found.start();
+            first = words.get(found.pattern().as_usize()).map(|word| (start, *word));
         }
         for (finder, word) in alone {
             // One that begins further to the left may reach into the one that was found.
             let before = bytes.len().min(start.saturating_add(word.len() - 1));
             if let Some(at) = bytes.get(..before).and_then(|before| finder.find(before)) {
-                first = Some(*word);
+                first = Some((at, *word));
                 start = at;
             }
         }
@@ -107,6 +112,8 @@ mod tests {
             (b"bcdef", b"d"),
         ] {
             assert_eq!(WORDS.first_in(text), Some(first), "{text:?}");
+            let at = text.windows(first.len()).position(|part| part == first);
+            assert_eq!(WORDS.first_at(text).map(|(at, _)| at), at, "{text:?}");
         }
         assert_eq!(WORDS.first_in(b"abc aa b"), None);
         for (text, there) in [(&b"x abcd"[..], true), (b"x d", true), (b"abc aa b", false), (b"", false)] {

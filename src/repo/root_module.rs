@@ -195,9 +195,10 @@ fn duplicate(first: &BackendBlock, second: &BackendBlock, why: &str) -> Problem 
 pub fn merge<'a>(layers: &[&'a Source]) -> Vec<(usize, &'a Setting)> {
     let mut merged: Vec<(usize, &Setting)> = Vec::new();
     for (layer, source) in layers.iter().enumerate() {
-        for setting in &source.settings {
+        let earlier = merged.len();
+        for setting in source.settings.iter().filter(|_| earlier > 0) {
             let top = top_name(&setting.name);
-            merged.retain(|(from, have)| *from == layer || top_name(&have.name) != top);
+            merged.retain(|(_, have)| top_name(&have.name) != top);
         }
         merged.extend(source.settings.iter().map(|setting| (layer, setting)));
     }

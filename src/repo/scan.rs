@@ -1,7 +1,7 @@
 //! Scanning: the edge where files are opened. Walks, gives every file's bytes to the pure readers, reads again
 //! what only became interesting through another file, and has everything merged.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -370,9 +370,11 @@ fn settle_locks(kept: &mut [ReadFile]) {
 /// Files that calls name and that are no sources yet: shown path and path to open. The second part is those that
 /// only a pattern names.
 fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet<String>) {
-    let known: HashSet<&str> =
-        kept.iter().filter(|(_, facts)| !facts.sources.is_empty()).map(|(id, _)| id.path.as_str()).collect();
-    let is_there = |(shown, os_path): &(String, PathBuf)| known.contains(shown.as_str()) || os_path.is_file();
+    let is_known = |shown: &str| {
+        let at = kept.binary_search_by(|(id, _)| id.path.as_str().cmp(shown)).ok();
+        at.and_then(|at| kept.get(at)).is_some_and(|(_, facts)| !facts.sources.is_empty())
+    };
+    let is_there = |(shown, os_path): &(String, PathBuf)| is_known(shown) || os_path.is_file();
     let modules = LazyLock::new(|| ModuleDirs::of(kept));
     let named_in = |(id, facts): &ReadFile| {
         let mut found = Vec::new();
@@ -387,7 +389,7 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
                 found.extend(named.into_iter().chain(elsewhere.flatten()));
             }
         }
-        found.retain(|(shown, _)| !known.contains(shown.as_str()));
+        found.retain(|(shown, _)| !is_known(shown));
         found
     };
     let found: Vec<(String, PathBuf)> = kept.par_iter().with_min_len(256).flat_map_iter(named_in).collect();
@@ -397,9 +399,12 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
     }
     let flat = kept.iter().filter(|(_, facts)| facts.is_empty());
     let flat: BTreeMap<&str, &FileId> = flat.map(|(id, _)| (id.path.as_str(), id)).collect();
+    let mut by_pattern = BTreeSet::new();
+    if flat.is_empty() {
+        return (wanted, by_pattern);
+    }
     let calls: Vec<&Call> = kept.iter().flat_map(|(_, facts)| &facts.calls).collect();
     let paths: Vec<&str> = flat.keys().copied().collect();
-    let mut by_pattern = BTreeSet::new();
     for path in partial::named_files(&calls, &paths) {
         if let (Some(id), false) = (flat.get(path), wanted.contains_key(path)) {
             wanted.insert(path.to_owned(), id.os_path.clone());

@@ -1,11 +1,10 @@
 //! Reading one directory's files: what each of them promises decides whether it is read closer, at once, once something
 //! is known to run beside it, or once it is known to call something that runs. This is where files are opened.
 
-use std::collections::HashSet;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::bounded;
 use super::buffer::Buffer;
@@ -82,14 +81,16 @@ impl Callers {
         if callers.is_empty() {
             return;
         }
-        let run_in: HashSet<&str> =
-            kept.iter().filter(|(_, facts)| runs(facts)).map(|(id, _)| id.dir()).collect();
+        let run_in = kept.par_iter().with_min_len(256).filter(|(_, facts)| runs(facts));
+        let mut run_in: Vec<&str> = run_in.map(|(id, _)| id.dir()).collect();
+        run_in.sort_unstable();
         let matters = |Caller { id, sources }: &Caller| {
             let mut called = sources.iter().filter_map(|source| resolve(id.dir(), source));
-            called.any(|dir| run_in.contains(dir.as_str()))
+            called.any(|dir| run_in.binary_search(&dir.as_str()).is_ok())
         };
+        let callers = callers.into_par_iter().with_min_len(64);
         let read: Vec<ReadFile> =
-            callers.into_par_iter().filter(matters).filter_map(|caller| read_again(caller.id)).collect();
+            callers.filter(matters).filter_map(|caller| read_again(caller.id)).collect();
         if !read.is_empty() {
             kept.extend(read);
             walk::put_in_order(kept);

@@ -18,6 +18,9 @@ use crate::repo::inventory::{Inventory, Summary};
 /// Entries of a list that one thread writes at a time.
 const PART: usize = 64;
 
+/// Pieces of a list that are made before they are written, for each thread.
+const PARTS_OF_A_THREAD: usize = 8;
+
 /// Bytes that most entries stay below: a text that grows is copied, room that is not used is given back untouched.
 const ENTRY: usize = 2048;
 
@@ -73,29 +76,41 @@ impl<'a> ScanJson<'a> {
 /// # Errors
 /// None that a report can cause.
 pub fn render(report: &ScanReport<'_>) -> Result<String, serde_json::Error> {
-    Ok(render_parts(report)?.concat())
+    let mut json = String::new();
+    write::<serde_json::Error>(report, |part| {
+        json.push_str(part);
+        Ok(())
+    })?;
+    Ok(json)
 }
 
-/// The text of [`render`] in parts that are to be written one after the other.
+/// Hands over the text of [`render`] in parts. A large document is never held whole: memory that it takes costs more time
+/// than writing it.
 ///
 /// # Errors
-/// As [`render`].
-pub fn render_parts(report: &ScanReport<'_>) -> Result<Vec<String>, serde_json::Error> {
+/// Those of `to`; otherwise as [`render`].
+pub fn write<E: From<serde_json::Error>>(
+    report: &ScanReport<'_>,
+    mut to: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     let document = ScanJson::of(report);
     // A large repository's document is written on all cores, a small one in one go; the text is the same.
     if report.inventory.roots.len() + report.findings.len() > PART {
-        return in_parts(&document);
+        return in_parts(&document, to);
     }
     let mut json = safe_text(&document)?;
     json.push('\n');
-    Ok(vec![json])
+    to(&json)
 }
 
 /// Some entries of a list, to be written when asked for.
 type Part<'a> = Box<dyn Fn() -> serde_json::Result<String> + Send + Sync + 'a>;
 
 /// The document from its parts, its lists cut into pieces of a few entries each.
-fn in_parts(document: &ScanJson<'_>) -> serde_json::Result<Vec<String>> {
+fn in_parts<E: From<serde_json::Error>>(
+    document: &ScanJson<'_>,
+    mut to: impl FnMut(&str) -> Result<(), E>,
+) -> Result<(), E> {
     let ScanJson { schema_version, inventory, findings, history, summary } = document;
     let lists = [
         ("roots", parts(&inventory.roots)),
@@ -108,26 +123,29 @@ fn in_parts(document: &ScanJson<'_>) -> serde_json::Result<Vec<String>> {
         ("problems", parts(&inventory.problems)),
         ("findings", parts(findings)),
     ];
-    let all: Vec<&Part<'_>> = lists.iter().flat_map(|(_, parts)| parts).collect();
-    let written: Vec<String> = all.par_iter().map(|part| part()).collect::<Result<_, _>>()?;
-
-    let mut json = vec![format!("{{\n  \"schema_version\": {schema_version},\n")];
-    let mut written = written.into_iter();
+    to(&format!("{{\n  \"schema_version\": {schema_version},\n"))?;
+    // Some for each thread, so that few of them wait for the last one.
+    let at_once = PARTS_OF_A_THREAD * rayon::current_num_threads();
     for (name, parts) in &lists {
-        json.push(format!("  \"{name}\": ["));
-        for (number, entries) in written.by_ref().take(parts.len()).enumerate() {
-            json.push(if number == 0 { "\n" } else { ",\n" }.to_owned());
-            json.push(entries);
+        to(&format!("  \"{name}\": ["))?;
+        let mut between = "\n";
+        for parts in parts.chunks(at_once) {
+            let written: Vec<String> = parts.par_iter().map(|part| part()).collect::<Result<_, _>>()?;
+            for entries in written {
+                to(between)?;
+                to(&entries)?;
+                between = ",\n";
+            }
         }
-        json.push(if parts.is_empty() { "],\n" } else { "\n  ],\n" }.to_owned());
+        to(if parts.is_empty() { "],\n" } else { "\n  ],\n" })?;
     }
     if let Some(history) = history {
-        json.push(inside(safe_text(history)?, "{\n", "\n}") + ",\n");
+        to(&inside(safe_text(history)?, "{\n", "\n}"))?;
+        to(",\n")?;
     }
     let summary = safe_text(&BTreeMap::from([("summary", summary)]))?;
-    json.push(inside(summary, "{\n", "}"));
-    json.push("}\n".to_owned());
-    Ok(json)
+    to(&inside(summary, "{\n", "}"))?;
+    to("}\n")
 }
 
 /// A list in a list has the indentation of a list in an object: its entries stand as they will in the document.
@@ -277,10 +295,29 @@ mod tests {
                 report.history = [None, Some(&history)].into_iter().nth(times % 3).flatten();
                 let document = ScanJson::of(&report);
                 let whole = safe_text(&document).unwrap() + "\n";
-                assert_eq!(in_parts(&document).unwrap().concat(), whole);
+                let mut parts = String::new();
+                let taken = in_parts::<serde_json::Error>(&document, |part| {
+                    parts.push_str(part);
+                    Ok(())
+                });
+                taken.unwrap();
+                assert_eq!(parts, whole);
                 assert_eq!(render(&report).unwrap(), whole);
             }
         }
+    }
+
+    #[test]
+    fn nothing_more_is_made_once_nobody_takes_it() {
+        let mut inventory = sample::inventory();
+        inventory.roots = inventory.roots.iter().cycle().take(1000).cloned().collect();
+        let mut taken = 0;
+        let error = write(&ScanReport::new(&inventory, &[]), |_| {
+            taken += 1;
+            if taken < 3 { Ok(()) } else { Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe)) }
+        });
+        assert_eq!(error.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
+        assert_eq!(taken, 3);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+
 use super::parts::{LOCKFILE, LOCKS, TABLE, backends, called, deciding, place, place_of};
 use super::{Check, Rule};
 use crate::finding::{Finding, Severity};
@@ -55,8 +57,14 @@ pub static INCOMPLETE_BACKEND: Rule = Rule {
     check: Check::Inventory(incomplete_backend),
 };
 
-fn of_mode(inventory: &Inventory, mode: LockMode) -> impl Iterator<Item = (&RootModule, &EffectiveBackend)> {
-    backends(inventory).filter(move |(_, backend)| backend.mode == mode)
+/// Backends of a mode that most of a large repository may have.
+fn of_mode(
+    inventory: &Inventory,
+    mode: LockMode,
+) -> impl ParallelIterator<Item = (&RootModule, &EffectiveBackend)> {
+    let roots = inventory.roots.par_iter().with_min_len(64);
+    let backends = roots.flat_map_iter(|root| root.backends.iter().map(move |backend| (root, backend)));
+    backends.filter(move |(_, backend)| backend.mode == mode)
 }
 
 fn dynamodb_only(inventory: &Inventory) -> Vec<Finding> {
@@ -107,7 +115,7 @@ fn dual_locking(inventory: &Inventory) -> Vec<Finding> {
 
 fn unresolved_setting(inventory: &Inventory) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (root, backend) in of_mode(inventory, LockMode::Unknown) {
+    for (root, backend) in backends(inventory).filter(|(_, backend)| backend.mode == LockMode::Unknown) {
         let unknown = [
             ("dynamodb_table", TABLE, backend.dynamodb_table.unknown()),
             ("use_lockfile", LOCKFILE, backend.use_lockfile.unknown()),

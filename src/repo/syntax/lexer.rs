@@ -464,7 +464,10 @@ impl<'a> Lexer<'a> {
         let bytes = self.bytes.get(..self.end).unwrap_or_default();
         let mut at = self.at;
         while let Some(byte) = bytes.get(at) {
-            if *byte == b'"' {
+            if IN_BRACKETS.has(*byte) {
+                if *byte != b'"' {
+                    break;
+                }
                 let mut end = at + 1;
                 while bytes.get(end).is_some_and(|byte| !IN_QUOTES.has(*byte)) {
                     end += 1;
@@ -473,8 +476,6 @@ impl<'a> Lexer<'a> {
                     break;
                 }
                 at = end;
-            } else if IN_BRACKETS.has(*byte) {
-                break;
             }
             at += 1;
         }
