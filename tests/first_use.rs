@@ -151,7 +151,7 @@ fn verbose_says_what_is_read_and_run_and_only_on_stderr() {
     assert!(stderr.contains(" INFO lockshift::config: read the configuration file="), "{stderr}");
     assert!(!stderr.contains("main.tf"), "{stderr}");
     let (_, _, stderr) = said(lockshift(dir.path()).args(["-vv", "scan"]));
-    let read = format!("DEBUG lockshift::repo::scan: read file=\"main.tf\" bytes={}\n", MODULE.len());
+    let read = format!("DEBUG lockshift::repo::visit: read file=\"main.tf\" bytes={}\n", MODULE.len());
     assert!(stderr.contains(&read), "{stderr}");
 
     for args in [&["init", "--quiet"][..], &["add", "."]] {
