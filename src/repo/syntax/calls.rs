@@ -17,11 +17,12 @@ static OWN_FLAGS: Needles = Needles::new(&[b"backend-config", b"-lock=", b"force
 /// a call with an empty subcommand.
 pub fn read_calls(file: &str, text: Text<'_>) -> Vec<Call> {
     let Some(language) = language(file) else { return Vec::new() };
-    if !flags::may_matter(text.bytes()) {
-        return Vec::new();
-    }
     let own = matches!(language, Language::Code(calls_code::Style::HCL | calls_code::Style::JSON));
-    if own && !OWN_FLAGS.any_in(text.bytes()) {
+    let may_matter = match own {
+        true => OWN_FLAGS.any_in(text.bytes()),
+        false => flags::may_matter(text.bytes()),
+    };
+    if !may_matter {
         return Vec::new();
     }
     let mut reader = Reader::new(file, text);

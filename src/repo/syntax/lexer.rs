@@ -198,6 +198,16 @@ impl Marks {
     }
 }
 
+/// What closes a bracket that opens.
+fn closer(bracket: u8) -> Option<u8> {
+    match bracket {
+        b'(' => Some(b')'),
+        b'[' => Some(b']'),
+        b'{' => Some(b'}'),
+        _ => None,
+    }
+}
+
 impl<'a> Lexer<'a> {
     fn new(bytes: &'a [u8], within: Span) -> Self {
         let end = within.end.min(bytes.len());
@@ -325,16 +335,14 @@ impl<'a> Lexer<'a> {
                 None => self.at += 1,
             },
             b'<' => self.open_heredoc(),
-            b'(' => self.push(b')'),
-            b'[' => self.push(b']'),
-            b'{' => self.push(b'}'),
-            _ => {
-                if self.open.last() != Some(&Open::Bracket(byte)) {
-                    return Err(self.error(self.at, "this bracket closes nothing that is open"));
+            bracket => match closer(bracket) {
+                Some(closer) => self.push(closer),
+                None if self.open.last() == Some(&Open::Bracket(bracket)) => {
+                    self.open.pop();
+                    self.at += 1;
                 }
-                self.open.pop();
-                self.at += 1;
-            }
+                None => return Err(self.error(self.at, "this bracket closes nothing that is open")),
+            },
         }
         Ok(())
     }
@@ -455,8 +463,8 @@ impl<'a> Lexer<'a> {
         Ok(Span::new(opened + 1, self.at - 1))
     }
 
-    /// Between brackets: over all bytes that mean nothing and strings that hold nothing but text. Most of what a block
-    /// that nobody asks for consists of.
+    /// Between brackets: over all bytes that mean nothing, strings that hold nothing but text, and brackets that match.
+    /// Nearly all of what a block that nobody asks for consists of. What is left is for [`Lexer::step`].
     fn pass_plain(&mut self) {
         if !matches!(self.open.last(), Some(Open::Bracket(_))) {
             return;
@@ -464,10 +472,11 @@ impl<'a> Lexer<'a> {
         let bytes = self.bytes.get(..self.end).unwrap_or_default();
         let mut at = self.at;
         while let Some(byte) = bytes.get(at) {
-            if IN_BRACKETS.has(*byte) {
-                if *byte != b'"' {
-                    break;
-                }
+            if !IN_BRACKETS.has(*byte) {
+                at += 1;
+                continue;
+            }
+            if *byte == b'"' {
                 let mut end = at + 1;
                 while bytes.get(end).is_some_and(|byte| !IN_QUOTES.has(*byte)) {
                     end += 1;
@@ -475,9 +484,19 @@ impl<'a> Lexer<'a> {
                 if bytes.get(end) != Some(&b'"') {
                     break;
                 }
-                at = end;
+                at = end + 1;
+            } else if let Some(closer) = closer(*byte) {
+                self.open.push(Open::Bracket(closer));
+                at += 1;
+            } else if self.open.last() == Some(&Open::Bracket(*byte)) {
+                self.open.pop();
+                at += 1;
+                if !matches!(self.open.last(), Some(Open::Bracket(_))) {
+                    break;
+                }
+            } else {
+                break;
             }
-            at += 1;
         }
         self.at = at;
     }
