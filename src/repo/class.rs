@@ -3,6 +3,7 @@
 
 use super::needles::Needles;
 use super::root_module::{is_json_file, is_module_file};
+use super::syntax::lexer;
 
 /// What a file could hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,6 +115,8 @@ macro_rules! module_needles {
             b"lockshift:",
             b"LockID",
             b"-lock=",
+            b"DynamoDB",
+            b"force-unlock",
             $($more),*
         ])
     };
@@ -132,10 +135,6 @@ static MODULE_JSON: Needles = module_needles!(REQUIRED_VERSION, b"\"./", b"\"../
 static LOCAL_SOURCE: Needles = Needles::new(&[b"\"./", b"\"../"]);
 
 static CONSTRAINT: Needles = Needles::new(&[REQUIRED_VERSION]);
-
-/// What is looked for once a file is read, and is not worth a reading by itself; and escapes, in which a local source may
-/// be written.
-static ONCE_READ: Needles = Needles::new(&[b"DynamoDB", b"force-unlock", b"\\"]);
 
 /// What must be among the bytes of any other file.
 static OTHER: Needles = Needles::new(&[
@@ -186,25 +185,27 @@ fn promise_of_module(bytes: &[u8]) -> Promise {
     let Some((at, word)) = MODULE.first_at(bytes) else { return Promise::Nothing };
     // None of these stands before that; a source stands behind the word `module`.
     let rest = bytes.get(at..).unwrap_or_default();
-    if !matches!(word, REQUIRED_VERSION | MODULE_CALL) || BY_ITSELF.any_in(rest) {
+    let by_itself = match word {
+        REQUIRED_VERSION | MODULE_CALL => BY_ITSELF.any_in(rest),
+        _ => true,
+    };
+    if by_itself {
         return Promise::Facts;
     }
-    if !CONSTRAINT.any_in(rest) && !LOCAL_SOURCE.any_in(rest) {
-        return Promise::Nothing;
-    }
-    if ONCE_READ.any_in(bytes) { Promise::Facts } else { Promise::Context }
+    let waits = word == REQUIRED_VERSION || LOCAL_SOURCE.any_in(rest) || CONSTRAINT.any_in(rest);
+    if waits { Promise::Context } else { Promise::Nothing }
 }
 
-/// What may be sources of local modules in native syntax, comments included: the text of every string that begins as one
-/// does.
-pub fn local_sources(bytes: &[u8]) -> impl Iterator<Item = &str> {
+/// What may be sources of local modules in native syntax, comments included: every string that begins as one does.
+pub fn local_sources(bytes: &[u8]) -> impl Iterator<Item = String> {
     static QUOTED: Needles = Needles::new(&[b"\"."]);
-    let begins = QUOTED.all_of_one(bytes).filter_map(|at| bytes.get(at + 1..));
-    let begins = begins.filter(|rest| rest.starts_with(b"./") || rest.starts_with(b"../"));
-    begins.filter_map(|rest| {
-        let end = memchr::memchr2(b'"', b'\n', rest)?;
-        let text = rest.get(..end).filter(|_| rest.get(end) == Some(&b'"'))?;
-        std::str::from_utf8(text).ok()
+    QUOTED.all_of_one(bytes).filter_map(|at| {
+        let text = bytes.get(at + 1..)?;
+        if !text.starts_with(b"./") && !text.starts_with(b"../") {
+            return None;
+        }
+        let end = memchr::memchr2(b'"', b'\n', text).filter(|end| text.get(*end) == Some(&b'"'))?;
+        Some(lexer::unquote(bytes.get(at..at + 1 + end + 1)?))
     })
 }
 
@@ -282,16 +283,15 @@ mod tests {
         assert_eq!(of(&call("hashicorp/consul/aws")), Promise::Nothing);
         assert_eq!(of("locals {\n  a = file(\"./x\")\n}\n"), Promise::Nothing, "nothing is called");
         assert_eq!(of(&(call("./x") + "# lockshift: ignore[no-locking] x\n")), Promise::Facts);
-        assert_eq!(of(&call(r"../m\u006fd")), Promise::Facts, "an escape can only be read");
         let json = br#"{"module":{"x":{"source":"../x"}}}"#;
         assert_eq!(promise(FileClass::ModuleJson, json), Promise::Facts);
     }
 
     #[test]
     fn local_sources_are_found_wherever_they_stand() {
-        let text =
-            b"source = \"./a\" # \"../b/c\"\n d = \"x/../y\" e = \".hidden\" f = \"../\xff\" g = \"./open\n";
-        assert_eq!(local_sources(text).collect::<Vec<_>>(), ["./a", "../b/c"]);
+        let text = br#"source = "./a" # "../b/c" d = "x/../y" e = ".hidden" f = "../\u0066""#;
+        assert_eq!(local_sources(text).collect::<Vec<_>>(), ["./a", "../b/c", "../f"]);
+        assert_eq!(local_sources(b"\"./\xff\" \"../open\n\"").collect::<Vec<_>>(), ["./\u{fffd}"]);
         assert_eq!(local_sources(b"\"./").count(), 0);
     }
 }

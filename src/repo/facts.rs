@@ -33,7 +33,7 @@ impl FileId {
 
     /// The file name.
     pub fn name(&self) -> &str {
-        self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
+        name_of(&self.path)
     }
 }
 
@@ -42,7 +42,17 @@ pub type ReadFile = (FileId, Box<FileFacts>);
 
 /// The directory part of a shown path; `.` when there is none.
 pub fn dir_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or(".", |(dir, _)| if dir.is_empty() { "/" } else { dir })
+    match memchr::memrchr(b'/', path.as_bytes()) {
+        None => ".",
+        Some(0) => "/",
+        Some(slash) => path.get(..slash).unwrap_or(path),
+    }
+}
+
+/// The name at the end of a shown path.
+pub fn name_of(path: &str) -> &str {
+    let slash = memchr::memrchr(b'/', path.as_bytes());
+    slash.and_then(|slash| path.get(slash + 1..)).unwrap_or(path)
 }
 
 /// Everything that one file says. The large parts stand apart: few files have both, and all of this is moved about.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use super::facts::dir_of;
+use super::facts::{dir_of, name_of};
 use super::syntax::flags::placeholders;
 
 /// What each placeholder stands for in one match.
@@ -282,7 +282,7 @@ impl<'a> Index<'a> {
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
             for (at, (path, _)) in self.sorted.iter().enumerate() {
-                by_name.entry(path.rsplit('/').next().unwrap_or(path)).or_default().push(at);
+                by_name.entry(name_of(path)).or_default().push(at);
             }
             by_name
         });

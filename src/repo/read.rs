@@ -1,7 +1,7 @@
 //! One file's bytes to its facts: picks the readers that the file's class asks for. Pure: no file is opened here.
 
 use super::class::FileClass;
-use super::facts::{FileFacts, InlineIgnore};
+use super::facts::{FileFacts, InlineIgnore, name_of};
 use super::needles::Needles;
 use super::problem::{Problem, ProblemKind};
 use super::root_module::is_override_file;
@@ -31,7 +31,7 @@ pub fn read_file(path: &str, class: FileClass, bytes: &[u8]) -> Option<FileFacts
         return could_run_or_set(path, class).then(|| FileFacts { problems, ..FileFacts::default() });
     }
     let text = Text::new(bytes);
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     let mut facts = FileFacts::default();
     match class {
         FileClass::Module => {

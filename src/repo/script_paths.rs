@@ -1,12 +1,12 @@
 //! What a file's path says about it: backend-config, automation, test, and the part of the tree it is for.
 
-use super::facts::dir_of;
+use super::facts::{dir_of, name_of};
 use super::pattern::above;
 use super::text::lowercase;
 
 /// Whether a file's name says that it is backend-config.
 pub fn is_well_known(path: &str) -> bool {
-    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let name = name_of(path);
     let Some((stem, extension)) = name.rsplit_once('.') else { return false };
     match extension {
         "tfbackend" | "backend" => true,
@@ -26,7 +26,7 @@ pub fn is_well_known(path: &str) -> bool {
 
 /// Whether a file is run by machines: CI pipelines and what they are made of.
 pub fn is_automation(path: &str) -> bool {
-    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
+    let name = lowercase(name_of(path));
     let dirs = [
         "/.github/",
         "/.gitlab/",

@@ -69,7 +69,7 @@ struct Caller {
 impl Callers {
     /// Notes a file, if it may call a local module.
     fn note(&self, file: &Candidate<'_>, bytes: &[u8]) {
-        let sources: Vec<String> = local_sources(bytes).map(str::to_owned).collect();
+        let sources: Vec<String> = local_sources(bytes).collect();
         if !sources.is_empty() {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Caller { id: file.id(), sources });
         }

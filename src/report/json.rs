@@ -133,18 +133,18 @@ fn in_parts<E: From<serde_json::Error>>(
             let written: Vec<String> = parts.par_iter().map(|part| part()).collect::<Result<_, _>>()?;
             for entries in written {
                 to(between)?;
-                to(&entries)?;
+                to(inside(&entries, "[\n  [\n", "\n  ]\n]"))?;
                 between = ",\n";
             }
         }
         to(if parts.is_empty() { "],\n" } else { "\n  ],\n" })?;
     }
     if let Some(history) = history {
-        to(&inside(safe_text(history)?, "{\n", "\n}"))?;
+        to(inside(&safe_text(history)?, "{\n", "\n}"))?;
         to(",\n")?;
     }
     let summary = safe_text(&BTreeMap::from([("summary", summary)]))?;
-    to(&inside(summary, "{\n", "}"))?;
+    to(inside(&summary, "{\n", "}"))?;
     to("}\n")
 }
 
@@ -154,16 +154,12 @@ fn parts<T: Serialize + Sync>(list: &[T]) -> Vec<Part<'_>> {
 }
 
 fn entries_of<T: Serialize>(entries: &[T]) -> serde_json::Result<String> {
-    Ok(inside(safe_text_with_room(&[entries], entries.len() * ENTRY)?, "[\n  [\n", "\n  ]\n]"))
+    safe_text_with_room(&[entries], entries.len() * ENTRY)
 }
 
 /// The text between what it begins and ends with.
-fn inside(mut text: String, begin: &str, end: &str) -> String {
-    if text.ends_with(end) && text.starts_with(begin) {
-        text.truncate(text.len() - end.len());
-        text.drain(..begin.len());
-    }
-    text
+fn inside<'t>(text: &'t str, begin: &str, end: &str) -> &'t str {
+    text.strip_prefix(begin).and_then(|text| text.strip_suffix(end)).unwrap_or(text)
 }
 
 fn safe_text(value: &impl Serialize) -> serde_json::Result<String> {

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 
 use super::{Carrier, Mention, Wanted};
 use crate::repo::class::{FileClass, class_of};
-use crate::repo::facts::dir_of;
+use crate::repo::facts::{dir_of, name_of};
 use crate::repo::shown::resolve;
 use crate::repo::syntax::lexer::{self, Block, Body};
 use crate::repo::text::{Span, Text};
@@ -82,10 +82,6 @@ fn is_environment_name(name: &str) -> bool {
 fn of_environment(name: &str, sure: bool) -> Vec<Wanted> {
     let spelled = [name.to_owned(), format!("env.{name}")];
     spelled.into_iter().map(|text| Wanted::everywhere(text, sure)).collect()
-}
-
-fn name_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Whether no longer name stands around a hit: `acme-locks` is not in `acme-locks-old`.

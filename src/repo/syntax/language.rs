@@ -1,6 +1,7 @@
 //! What a file is written in, by its name alone: which reader of calls it gets.
 
 use super::code_style::Style;
+use crate::repo::facts::name_of;
 use crate::repo::text::lowercase;
 
 /// What a file is written in.
@@ -29,7 +30,7 @@ pub fn is_code_file(path: &str) -> bool {
 }
 
 pub(crate) fn language(path: &str) -> Option<Language> {
-    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
+    let name = lowercase(name_of(path));
     let mut name = name.as_ref();
     while let Some((
         bare,

@@ -1,6 +1,7 @@
 //! Templates that become Terraform files or backend-config: what their backends say, and whether an edit there would
 //! survive the rendering. Scripts that are templates are read by [`super::calls`] and [`super::heredoc`] as well.
 
+use crate::repo::facts::name_of;
 use crate::repo::partial::is_well_known;
 use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -36,7 +37,7 @@ const WHY_UNKNOWN: &str = "the template's user fills it in";
 
 /// Whether a path says that the file is a template.
 pub fn is_template(path: &str) -> bool {
-    let name = lowercase(path.rsplit_once('/').map_or(path, |(_, name)| name));
+    let name = lowercase(name_of(path));
     path.contains("{{")
         || path.contains("__cookiecutter")
         || name.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension))

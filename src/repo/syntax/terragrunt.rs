@@ -7,7 +7,7 @@ use super::expression::{Scope, evaluate, one_line};
 use super::generated_text::{computed_settings, heredoc, is_backend_text, mentions, template_backends};
 use super::hcl::{self, braces, parse_problem};
 use super::lexer::{self, Attribute, Block};
-use crate::repo::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of};
+use crate::repo::facts::{Include, TerragruntFacts, Tool, VersionPin, dir_of, name_of};
 use crate::repo::problem::Problem;
 use crate::repo::setting::{Setting, Value};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -42,7 +42,7 @@ const OTHERS: [&str; 17] = [
 /// Whether a file of this name may be Terragrunt's: the names that it looks for, and every other `.hcl`, because
 /// any of them may be included or read. Lock files, Packer, Nomad, tests and the like are not.
 pub fn is_terragrunt(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     let other = || OTHERS.iter().any(|end| name.ends_with(end));
     name == "terragrunt.hcl.json" || (name.ends_with(".hcl") && name != ".hcl" && !other())
 }

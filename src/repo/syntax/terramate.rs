@@ -8,6 +8,7 @@ use super::generated_text::{
 };
 use super::hcl::{self, parse_problem};
 use super::lexer::{self, Block};
+use crate::repo::facts::name_of;
 use crate::repo::problem::Problem;
 use crate::repo::setting::Value;
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
@@ -15,7 +16,7 @@ use crate::repo::text::{Span, Text};
 
 /// Whether a file of this name is Terramate's.
 pub fn is_terramate(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     (name.ends_with(".tm") && name != ".tm") || (name.ends_with(".tm.hcl") && name != ".tm.hcl")
 }
 

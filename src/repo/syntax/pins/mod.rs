@@ -8,7 +8,7 @@ mod ci;
 mod managers;
 
 use super::positions::Positions;
-use crate::repo::facts::{Tool, VersionPin, dir_of};
+use crate::repo::facts::{Tool, VersionPin, dir_of, name_of};
 use crate::repo::text::{BOM, Text};
 
 /// One pin before its place is counted out.
@@ -43,7 +43,7 @@ enum Kind {
 }
 
 fn kind(path: &str) -> Option<Kind> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name_of(path);
     match name {
         ".terraform-version" => return Some(Kind::Single(Tool::Terraform, ".terraform-version")),
         ".opentofu-version" => return Some(Kind::Single(Tool::OpenTofu, ".opentofu-version")),
