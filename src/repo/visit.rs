@@ -1,5 +1,5 @@
 //! Reading one directory's files: what each of them promises decides whether it is read closer, at once, once something
-//! is known to run beside it, or once it is known to call something that runs. This is where files are opened.
+//! is known to run beside it, or once it is known to call something that runs. Here the files of the walk are opened.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
