@@ -819,6 +819,8 @@ fn callers_of_a_module_with_a_backend_are_found_wherever_they_stand() {
         ("e/main.tf", &call(r"../z/\u006dod")),
         ("f/main.tf.json", r#"{"module":{"x":{"source":"../z/mod"}}}"#),
         ("g/main.tf", &call("../z/mod").replace('\n', "\r\n")),
+        ("i/main.tf", &format!("{}{}", call("./other"), call(r"..\u002fz/mod"))),
+        ("j/main.tf", &call("../${\"z\"}/mod")),
         ("h/main.tf", &call("../z")),
         ("h/broken.tf", &(call("../z") + "locals {\n")),
         ("z/mod/inner/main.tf", &call("..")),
@@ -828,12 +830,103 @@ fn callers_of_a_module_with_a_backend_are_found_wherever_they_stand() {
         let (code, said) = scan(&dir, &["--threads", threads]);
         let root = &said["roots"][0];
         assert_eq!(root["path"], "z/mod");
-        let callers = serde_json::json!(["a", "b/deep", "c", "e", "f", "g", "z/mod/inner/deeper"]);
+        let callers = serde_json::json!(["a", "b/deep", "c", "e", "f", "g", "i", "j", "z/mod/inner/deeper"]);
         assert_eq!(root["called_by"], callers);
         // What can't be read whole is told where it matters: the caller, not what calls nothing that runs.
         let problems = said["problems"].as_array().unwrap();
         assert_eq!(problems.len(), 1);
         assert_eq!(problems[0]["place"]["file"], "c/main.tf");
         assert_eq!(code, 3);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_module_that_is_called_through_a_link_is_called() {
+    let call = |source: &str| format!("module \"x\" {{\n  source = \"{source}\"\n}}\n");
+    let dir =
+        tree(&[("m/main.tf", &module("")), ("x/main.tf", &call("../lnk")), ("y/main.tf", &call("./in"))]);
+    for (link, target) in [("lnk", "m"), ("y/in", "../lnk")] {
+        std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+    }
+    let (_, said) = scan(&dir, &[]);
+    let roots = said["roots"].as_array().unwrap();
+    let called: Vec<_> = roots.iter().map(|root| (&root["path"], &root["called_by"])).collect();
+    let by = serde_json::json!(["x", "y"]);
+    assert_eq!(called, [(&"lnk".into(), &by), (&"m".into(), &by), (&"y/in".into(), &by)]);
+}
+
+/// OpenTofu reads `x.tofu` in the place of `x.tf`, whatever it says.
+#[test]
+fn versions_that_only_opentofu_reads_count_for_it() {
+    let versions = |text: &str| format!("terraform {{\n  required_version = \"{text}\"\n}}\n");
+    let main = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    use_lockfile = true\n  }\n}\n";
+    let files = |tofu: &str| {
+        tree(&[
+            ("a/main.tf", main),
+            ("a/versions.tf", &versions(">= 1.11")),
+            ("a/versions.tofu", &versions(tofu)),
+        ])
+    };
+    for (tofu, args, verdict, files_told) in [
+        ("~> 1.6.0", &[][..], "cannot", &["a/versions.tofu", "a/versions.tf"][..]),
+        (">= 1.6", &[], "admits-older", &["a/versions.tofu", "a/versions.tf"]),
+        (">= 1.6", &["--engine", "opentofu"], "admits-older", &["a/versions.tofu"]),
+        ("~> 1.6.0", &["--engine", "terraform"], "can", &["a/versions.tf"]),
+        (">= 1.10", &[], "can", &["a/versions.tf", "a/versions.tofu"]),
+    ] {
+        let (_, said) = scan(&files(tofu), args);
+        let versions = &said["roots"][0]["versions"];
+        assert_eq!(versions["verdict"], verdict, "{tofu} {args:?}");
+        let evidence = versions["evidence"].as_array().unwrap();
+        let told: Vec<_> = evidence.iter().map(|piece| piece["place"]["file"].as_str().unwrap()).collect();
+        assert_eq!(told, files_told, "{tofu} {args:?}");
+    }
+}
+
+#[test]
+fn a_second_backend_that_only_opentofu_sees_stops_only_opentofu() {
+    let json = r#"{"terraform":{"backend":{"s3":{"bucket":"b","key":"k","use_lockfile":true}}}}"#;
+    let dir =
+        tree(&[("a/main.tf", &able(&module("    dynamodb_table = \"t\"\n"))), ("a/main.tofu.json", json)]);
+    let (_, said) = scan(&dir, &[]);
+    assert_eq!(modes(&said), [("a", "dynamodb"), ("a", "unknown")]);
+    assert_eq!(said["roots"][0]["backends"][1]["engine"], "opentofu");
+    assert_eq!(said["unattributed"], serde_json::json!([]));
+    assert!(fires(&said, "engines-differ"));
+    let (_, said) = scan(&dir, &["--engine", "terraform"]);
+    assert_eq!(modes(&said), [("a", "dynamodb")]);
+}
+
+#[test]
+fn an_engine_that_keeps_the_state_elsewhere_is_told() {
+    let cloud = "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n";
+    let main = able(&module("    use_lockfile = true\n"));
+    for (hidden, other, uses) in [
+        ("backend.tf", ("backend.tofu", "# moved\n"), "local"),
+        ("main.tf", ("main_override.tofu", cloud), "cloud"),
+    ] {
+        let hidden = format!("a/{hidden}");
+        let dir = tree(&[(&hidden, &main), (&format!("a/{}", other.0), other.1), ("a/x.tf", "locals {}\n")]);
+        let (_, said) = scan(&dir, &[]);
+        assert_eq!(modes(&said), [("a", "lockfile")]);
+        let not_s3 = serde_json::json!({ "engine": "opentofu", "uses": uses });
+        assert_eq!(said["roots"][0]["not_s3"], not_s3);
+        assert!(fires(&said, "engines-differ"), "{uses}");
+        let (_, said) = scan(&dir, &["--engine", "terraform"]);
+        assert!(!fires(&said, "engines-differ"), "{uses}");
+    }
+}
+
+#[test]
+fn what_could_not_be_read_of_a_backend_may_be_its_lock() {
+    for (settings, mode) in [
+        ("    dynamodb_table \"locks\"\n", "unknown"),
+        ("    use_lockfile = true\n    dynamodb_table \"locks\"\n", "unknown"),
+        ("    use_lockfile = true\n    dynamodb_table = \"locks\"\n    encrypt true\n", "dual"),
+    ] {
+        let (code, said) = scan(&tree(&[("a/main.tf", &able(&module(settings)))]), &[]);
+        assert_eq!((code, modes(&said)), (3, vec![("a", mode)]), "{settings}");
+        assert_eq!(said["problems"][0]["kind"], "parse-error");
     }
 }

@@ -135,6 +135,7 @@ mod tests {
             },
             owners: Vec::new(),
             called_by: Vec::new(),
+            not_s3: None,
             link_of: None,
         }
     }

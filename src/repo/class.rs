@@ -3,7 +3,6 @@
 
 use super::needles::Needles;
 use super::root_module::{is_json_file, is_module_file};
-use super::syntax::lexer;
 
 /// What a file could hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,8 +130,9 @@ static BY_ITSELF: Needles = module_needles!();
 /// What must be among the bytes of one in JSON syntax.
 static MODULE_JSON: Needles = module_needles!(REQUIRED_VERSION, b"\"./", b"\"../");
 
-/// What the source of a local module begins with. Source: "Local Paths" in Terraform's "Module Sources".
-static LOCAL_SOURCE: Needles = Needles::new(&[b"\"./", b"\"../"]);
+/// What the source of a local module may begin with, escapes included. Source: "Local Paths" in Terraform's "Module
+/// Sources": `./` and `../`.
+static LOCAL_SOURCE: Needles = Needles::new(&[b"\".", b"\"\\"]);
 
 static CONSTRAINT: Needles = Needles::new(&[REQUIRED_VERSION]);
 
@@ -197,16 +197,21 @@ fn promise_of_module(bytes: &[u8]) -> Promise {
 }
 
 /// What may be sources of local modules in native syntax, comments included: every string that begins as one does.
-pub fn local_sources(bytes: &[u8]) -> impl Iterator<Item = String> {
-    static QUOTED: Needles = Needles::new(&[b"\"."]);
-    QUOTED.all_of_one(bytes).filter_map(|at| {
-        let text = bytes.get(at + 1..)?;
-        if !text.starts_with(b"./") && !text.starts_with(b"../") {
-            return None;
+/// Absent where only reading the file tells: one is written with escapes or templates, or there are too many.
+pub fn local_sources(bytes: &[u8]) -> Option<Vec<&str>> {
+    /// Nobody calls so many modules in one file.
+    const MAX_SOURCES: usize = 1000;
+    let mut sources = Vec::new();
+    for at in memchr::memchr_iter(b'"', bytes) {
+        let Some(text @ [b'.' | b'\\', ..]) = bytes.get(at + 1..) else { continue };
+        let end = memchr::memchr3(b'"', b'\n', b'\\', text).unwrap_or(text.len());
+        let source = text.get(..end).and_then(|source| std::str::from_utf8(source).ok());
+        match source.filter(|_| text.get(end) != Some(&b'\\') && sources.len() < MAX_SOURCES) {
+            Some(source) if !source.contains(['$', '%']) => sources.push(source),
+            _ => return None,
         }
-        let end = memchr::memchr2(b'"', b'\n', text).filter(|end| text.get(*end) == Some(&b'"'))?;
-        Some(lexer::unquote(bytes.get(at..at + 1 + end + 1)?))
-    })
+    }
+    Some(sources)
 }
 
 #[cfg(test)]
@@ -277,7 +282,7 @@ mod tests {
     fn calls_of_local_modules_promise_little_where_they_stand_alone() {
         let of = |text: &str| promise(FileClass::Module, text.as_bytes());
         let call = |source: &str| format!("module \"x\" {{\n  source = \"{source}\"\n}}\n");
-        for source in ["./x", "../../x"] {
+        for source in ["./x", "../../x", r"..\u002fx", r"\u002e/x"] {
             assert_eq!(of(&call(source)), Promise::Context, "{source}");
         }
         assert_eq!(of(&call("hashicorp/consul/aws")), Promise::Nothing);
@@ -289,9 +294,21 @@ mod tests {
 
     #[test]
     fn local_sources_are_found_wherever_they_stand() {
-        let text = br#"source = "./a" # "../b/c" d = "x/../y" e = ".hidden" f = "../\u0066""#;
-        assert_eq!(local_sources(text).collect::<Vec<_>>(), ["./a", "../b/c", "../f"]);
-        assert_eq!(local_sources(b"\"./\xff\" \"../open\n\"").collect::<Vec<_>>(), ["./\u{fffd}"]);
-        assert_eq!(local_sources(b"\"./").count(), 0);
+        let text = "source = \"./a\" # \"../b/c\"\n d = \"x/../y\" e = \".hidden\" f = \"../open\n";
+        assert_eq!(local_sources(text.as_bytes()), Some(vec!["./a", "../b/c", ".hidden", "../open"]));
+        assert_eq!(local_sources(b"a = \"b\""), Some(Vec::new()));
+        for text in [
+            r#""..\u002fx""#,
+            r#""\u002e./x""#,
+            r#""../x\"y""#,
+            r#""../${"x"}""#,
+            r#""../x%{ if a }y%{ endif }""#,
+            "\"./\u{e9}\" \"./\\\\x\"",
+        ] {
+            assert_eq!(local_sources(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(local_sources(b"\"./\xff\""), None);
+        assert_eq!(local_sources("\"./x\" ".repeat(1001).as_bytes()), None);
+        assert_eq!(local_sources("\"./x\" ".repeat(1000).as_bytes()).map(|found| found.len()), Some(1000));
     }
 }

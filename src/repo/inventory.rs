@@ -301,9 +301,21 @@ pub struct RootModule {
     /// Root modules (or modules) that call this directory as a child module: Terraform ignores its backend there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub called_by: Vec<String>,
+    /// The program that uses no S3 backend here while the other one does, and what it uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_s3: Option<NotS3>,
     /// The directory that this one is a symbolic link to: inventoried here, edited there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_of: Option<String>,
+}
+
+/// A program that keeps a root module's state elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotS3 {
+    /// Which program.
+    pub engine: Engine,
+    /// The type of its backend, or `cloud` / `state_store`; `local` where none is set.
+    pub uses: String,
 }
 
 /// A `terraform_remote_state` data source on s3.

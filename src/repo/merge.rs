@@ -10,15 +10,15 @@ use rayon::slice::{ParallelSlice, ParallelSliceMut};
 
 use super::facts::{Call, FileFacts, FileId, Grant, ReadFile, Tool, VersionPin, dir_of};
 use super::inventory::{
-    EffectiveBackend, Engine, Inventory, Knowable, LockMode, Reader, RootKind, RootModule, SourceFile,
-    Unattributed,
+    EffectiveBackend, Engine, Inventory, Knowable, LockMode, NotS3, Reader, RootKind, RootModule, SourceFile,
+    Unattributed, Versions,
 };
 use super::owners::Owners;
 use super::partial::{self, Choice};
-use super::problem::{Problem, ProblemKind};
+use super::problem::Problem;
 use super::root_module::{self, ModuleFile, Settings, Winner};
 use super::secret::shown;
-use super::shown::resolve;
+use super::shown::{resolve, through_links};
 use super::source::{Editability, Source, SourceKind};
 use super::syntax::{atmos, aws, expression::Scope};
 use super::terragrunt::{self, Unit};
@@ -114,13 +114,28 @@ impl<'a> DirView<'a> {
 
     /// The engines that see an s3 backend here, each with what it sees.
     fn views(&self) -> Vec<(Engine, &Winner<'a>)> {
-        if self.terraform.s3 == self.opentofu().s3 {
+        let same = |one: &Winner<'a>, other: &Winner<'a>| {
+            (one.s3, &one.shadowed, one.is_refused()) == (other.s3, &other.shadowed, other.is_refused())
+        };
+        if same(&self.terraform, self.opentofu()) {
             return self.terraform.s3.map(|_| (Engine::Any, &self.terraform)).into_iter().collect();
         }
         [(Engine::Terraform, &self.terraform), (Engine::OpenTofu, self.opentofu())]
             .into_iter()
             .filter(|(_, winner)| winner.s3.is_some())
             .collect()
+    }
+}
+
+impl DirView<'_> {
+    /// The program that sees no s3 backend here while the other one does.
+    fn not_s3(&self) -> Option<NotS3> {
+        let (engine, winner) = match (self.terraform.s3, self.opentofu().s3) {
+            (None, Some(_)) => (Engine::Terraform, &self.terraform),
+            (Some(_), None) => (Engine::OpenTofu, self.opentofu()),
+            _ => return None,
+        };
+        Some(NotS3 { engine, uses: winner.other.clone().unwrap_or_else(|| "local".to_owned()) })
     }
 }
 
@@ -266,6 +281,8 @@ struct Builder<'a> {
     reasons: BTreeMap<usize, String>,
     /// The global index of each Terragrunt source, in the order that [`terragrunt::sources`] counts.
     terragrunt_sources: Vec<usize>,
+    /// Files of which a part could not be read.
+    broken: HashSet<&'a str>,
     /// Version pins by the directory below which they hold.
     pins: BTreeMap<&'a str, Vec<VersionPin>>,
     reader_sources: Vec<usize>,
@@ -277,7 +294,11 @@ impl<'a> Builder<'a> {
         let mut inventory =
             Inventory { problems: std::mem::take(&mut facts.problems), ..Inventory::default() };
         let mut pins: BTreeMap<&str, Vec<VersionPin>> = BTreeMap::new();
-        for (_, file) in facts.files {
+        let mut broken = HashSet::new();
+        for (id, file) in facts.files {
+            if file.problems.iter().any(|problem| problem.kind.hides_something()) {
+                broken.insert(id.path.as_str());
+            }
             inventory.problems.extend(file.problems.iter().cloned());
             inventory.lock_tables.extend(file.tables.iter().cloned());
             inventory.grants.extend(file.grants.iter().cloned());
@@ -294,6 +315,7 @@ impl<'a> Builder<'a> {
             accounted: Vec::new(),
             reasons: BTreeMap::new(),
             terragrunt_sources: Vec::new(),
+            broken,
             pins,
             reader_sources: Vec::new(),
             judge: versions::Judge::default(),
@@ -426,13 +448,14 @@ impl<'a> Builder<'a> {
                     backend.dynamodb_table = Knowable::Unknown(why.clone());
                     backend.use_lockfile = Knowable::Unknown(why);
                 }
-                if winner.problems.iter().any(|p| p.kind == ProblemKind::DuplicateBackend) {
+                if winner.is_refused() {
                     // Which of them was meant, nobody can tell; `init` takes neither.
                     let why = "there are two backend blocks: `init` stops".to_owned();
                     backend.mode = LockMode::Unknown;
                     backend.dynamodb_table = Knowable::Unknown(why.clone());
                     backend.use_lockfile = Knowable::Unknown(why);
                 }
+                self.leave_open(&mut backend, &layers);
                 backends.push(backend);
                 found.problems.extend(self.invalid_values(&layers, scope));
             }
@@ -441,6 +464,22 @@ impl<'a> Builder<'a> {
             found.root = Some(self.root(path, RootKind::Terraform, backends, Some(view), &[]));
         }
         found
+    }
+
+    /// What a file sets in a part that could not be read may be just what seems not to be set.
+    fn leave_open(&self, backend: &mut EffectiveBackend, layers: &[usize]) {
+        let files = layers.iter().filter_map(|index| self.inventory.sources.get(*index));
+        let mut files = files.map(|source| source.place.file.as_str());
+        let Some(file) = files.find(|file| self.broken.contains(file)) else { return };
+        let why = format!("a part of {file} could not be read");
+        if backend.dynamodb_table == Knowable::Absent {
+            backend.dynamodb_table = Knowable::Unknown(why.clone());
+            backend.mode = LockMode::Unknown;
+        }
+        if backend.use_lockfile == Knowable::Absent {
+            backend.use_lockfile = Knowable::Unknown(why);
+            backend.mode = LockMode::Unknown;
+        }
     }
 
     /// Whether a directory's block names its bucket and key itself.
@@ -577,9 +616,6 @@ impl<'a> Builder<'a> {
         } else {
             Engine::Any
         };
-        let winner =
-            view.map(|view| if engine == Engine::OpenTofu { view.opentofu() } else { &view.terraform });
-        let required = winner.map_or(&[][..], |winner| &winner.required_versions);
         // Only pins of the directories above can hold here.
         let above =
             std::iter::successors(Some(path), |dir| (*dir != "." && *dir != "/").then(|| dir_of(dir)));
@@ -596,10 +632,31 @@ impl<'a> Builder<'a> {
             path: path.to_owned(),
             kind,
             backends,
-            versions: self.judge.judge(required, &pins, engine),
+            versions: self.versions(view, engine, &pins),
             owners: Vec::new(),
             called_by: Vec::new(),
+            not_s3: view.and_then(DirView::not_s3).filter(|_| self.engine.is_none()),
             link_of: None,
+        }
+    }
+
+    /// Whether what runs here can lock by the lockfile. Where `.tofu` files change the versions that are required, each
+    /// program that is asked about is judged by what it reads, and the worse verdict counts.
+    fn versions(&self, view: Option<&DirView<'a>>, engine: Engine, pins: &[&VersionPin]) -> Versions {
+        let Some(view) = view else { return self.judge.judge(&[], pins, engine) };
+        let (terraform, tofu) = (&view.terraform.required_versions, &view.opentofu().required_versions);
+        let asked = if engine == Engine::Any { self.engine.unwrap_or(Engine::Any) } else { engine };
+        match asked {
+            Engine::OpenTofu => self.judge.judge(tofu, pins, engine),
+            Engine::Any if terraform != tofu => {
+                let by_tofu = self.judge.judge(tofu, pins, Engine::OpenTofu);
+                let pinned = |tool: Tool| pins.iter().any(|pin| pin.tool == tool);
+                if pinned(Tool::OpenTofu) && !pinned(Tool::Terraform) {
+                    return by_tofu;
+                }
+                versions::both(self.judge.judge(terraform, pins, Engine::Terraform), by_tofu)
+            }
+            Engine::Any | Engine::Terraform => self.judge.judge(terraform, pins, engine),
         }
     }
 
@@ -611,6 +668,7 @@ impl<'a> Builder<'a> {
         let called_in = |(id, file): &'a ReadFile| {
             let calls = file.module.iter().flat_map(|module| &module.local_modules);
             let targets = calls.filter_map(|(_, path)| resolve(id.dir(), path));
+            let targets = targets.map(|target| through_links(target, self.facts.dir_links));
             targets.filter_map(|target| root_at(&target)).map(|root| (root, id.dir())).collect::<Vec<_>>()
         };
         let calls: BTreeSet<(usize, &str)> =
@@ -800,6 +858,7 @@ impl Filled {
 #[cfg(test)]
 mod tests {
     use super::super::class::class_of;
+    use super::super::problem::ProblemKind;
     use super::super::read::read_file;
     use super::*;
 

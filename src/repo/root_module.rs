@@ -169,6 +169,11 @@ fn program(engine: Engine) -> &'static str {
 }
 
 impl Winner<'_> {
+    /// Whether the engine stops at a second backend.
+    pub fn is_refused(&self) -> bool {
+        self.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateBackend)
+    }
+
     fn lose(&mut self, block: &BackendBlock, index: usize) {
         if block.backend_type == "s3" {
             self.shadowed.push(index);

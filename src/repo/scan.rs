@@ -162,7 +162,7 @@ pub fn collect(options: &ScanOptions, progress: &dyn Progress) -> Result<Collect
     );
     let mut walked = walked?;
     tracing::info!(files = walked.kept.len(), "walked the repository and read what matters");
-    callers.read(&mut walked.kept);
+    callers.read(&mut walked.kept, &walked.dir_links);
     read_named_config_files(&mut walked.kept, &walk::excludes(&options.exclude)?);
     settle_locks(&mut walked.kept);
     show_link_targets(&mut walked.kept);

@@ -48,6 +48,26 @@ pub fn resolve(base: &str, path: &str) -> Option<String> {
         .then(|| joined(base.starts_with('/') || base.is_empty(), parts(), base.len() + 1 + path.len()))
 }
 
+/// Where a shown path leads when links to directories (each with its target, sorted) are followed.
+pub fn through_links(path: String, links: &[(String, String)]) -> String {
+    /// Links that lead to links, and no further.
+    const MAX_LINKS: usize = 8;
+    let mut path = path;
+    for _ in 0..MAX_LINKS.min(links.len()) {
+        let mut ends = std::iter::once(path.len()).chain(path.rmatch_indices('/').map(|(at, _)| at));
+        let followed = ends.find_map(|end| {
+            let (link, rest) = path.split_at_checked(end)?;
+            let at = links.binary_search_by(|(have, _)| have.as_str().cmp(link)).ok()?;
+            Some(format!("{}{rest}", links.get(at)?.1))
+        });
+        match followed {
+            Some(target) => path = target,
+            None => break,
+        }
+    }
+    path
+}
+
 /// The parts of a path with `.` and `..` worked off; `room` is how long it is at most.
 fn joined<'a>(absolute: bool, parts: impl Iterator<Item = &'a str>, room: usize) -> String {
     let mut path = String::with_capacity(room.max(1));
@@ -55,11 +75,13 @@ fn joined<'a>(absolute: bool, parts: impl Iterator<Item = &'a str>, room: usize)
     let root = if absolute { "/" } else { "" };
     path.push_str(root);
     for part in parts {
-        let last = path.rfind('/').map_or(0, |slash| slash + 1);
         let is_deep = path.len() > root.len();
+        // The last part is looked for only where it goes: a long one is not looked over for each part behind it.
+        let is_up = |path: &str| path == ".." || path.ends_with("/..");
         match part {
             "" | "." => {}
-            ".." if is_deep && path.get(last..) != Some("..") => {
+            ".." if is_deep && !is_up(&path) => {
+                let last = path.rfind('/').map_or(0, |slash| slash + 1);
                 path.truncate(root.len().max(last.saturating_sub(1)));
             }
             ".." if absolute => {}
@@ -229,6 +251,22 @@ mod tests {
         assert_eq!(text("a\u{fffd}b".as_bytes()), "a\u{fffd}b");
         assert_eq!(text(b"\xc3\xa4\xc3"), "ä\\xc3");
         assert!(matches!(text_of(OsStr::new("grün")), Cow::Borrowed("grün")));
+    }
+
+    #[test]
+    fn links_to_directories_are_followed() {
+        let links = [
+            ("a/l".to_owned(), "m".to_owned()),
+            ("m/n".to_owned(), "z".to_owned()),
+            ("o".into(), "o".into()),
+        ];
+        let follow = |path: &str| through_links(path.to_owned(), &links);
+        assert_eq!(follow("a/l"), "m");
+        assert_eq!(follow("a/l/x/y"), "m/x/y");
+        assert_eq!(follow("a/l/n/x"), "z/x");
+        assert_eq!(follow("a/left"), "a/left");
+        assert_eq!(follow("o/x"), "o/x");
+        assert_eq!(through_links("a/l".to_owned(), &[]), "a/l");
     }
 
     #[test]

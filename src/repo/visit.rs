@@ -13,7 +13,7 @@ use super::facts::{FileFacts, FileId, ReadFile};
 use super::problem::{Problem, ProblemKind};
 use super::read::read_file;
 use super::root_module::is_tofu_file;
-use super::shown::resolve;
+use super::shown::{resolve, through_links};
 use super::text::{Place, Span, is_wide};
 use super::walk::{self, Candidate, Found};
 
@@ -42,12 +42,13 @@ pub(super) fn visit(files: &[Candidate<'_>], found: &mut Found<Box<FileFacts>>, 
         for (number, bytes) in waiting.iter() {
             let Some(file) = files.get(*number) else { continue };
             let bytes = bytes.of(context);
-            if runs {
-                let id = file.id();
-                let facts = read_file(&id.path, FileClass::Module, bytes);
-                found.kept.extend(facts.map(|facts| (id, Box::new(facts))));
-            } else {
-                callers.note(file, bytes);
+            match local_sources(bytes).filter(|_| !runs) {
+                Some(sources) => callers.note(file, &sources),
+                None => {
+                    let id = file.id();
+                    let facts = read_file(&id.path, FileClass::Module, bytes);
+                    found.kept.extend(facts.map(|facts| (id, Box::new(facts))));
+                }
             }
         }
         waiting.clear();
@@ -68,15 +69,15 @@ struct Caller {
 
 impl Callers {
     /// Notes a file, if it may call a local module.
-    fn note(&self, file: &Candidate<'_>, bytes: &[u8]) {
-        let sources: Vec<String> = local_sources(bytes).collect();
+    fn note(&self, file: &Candidate<'_>, sources: &[&str]) {
         if !sources.is_empty() {
+            let sources = sources.iter().map(|source| (*source).to_owned()).collect();
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Caller { id: file.id(), sources });
         }
     }
 
     /// Reads those that may call a directory in which something runs.
-    pub(super) fn read(self, kept: &mut Vec<ReadFile>) {
+    pub(super) fn read(self, kept: &mut Vec<ReadFile>, dir_links: &[(String, String)]) {
         let callers = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         if callers.is_empty() {
             return;
@@ -86,7 +87,7 @@ impl Callers {
         run_in.sort_unstable();
         let matters = |Caller { id, sources }: &Caller| {
             let mut called = sources.iter().filter_map(|source| resolve(id.dir(), source));
-            called.any(|dir| run_in.binary_search(&dir.as_str()).is_ok())
+            called.any(|dir| run_in.binary_search(&through_links(dir, dir_links).as_str()).is_ok())
         };
         let callers = callers.into_par_iter().with_min_len(64);
         let read: Vec<ReadFile> =
@@ -138,10 +139,11 @@ fn read(file: &Candidate<'_>, buffer: &mut Buffer) -> Result<Read, Problem> {
     if !whole && (class.is_configuration() || promise != Promise::Nothing) {
         return Err(too_large(&path()));
     }
+    let is_text = !bytes.starts_with(b"\0") && !is_wide(bytes);
     let read = match promise {
-        Promise::Context => Read::Context,
+        Promise::Context if is_text && bytes.len() <= KEPT_SPACE => Read::Context,
         // Nothing is allocated for a file that does not matter: most do not.
-        Promise::Nothing if !bytes.starts_with(b"\0") && !is_wide(bytes) => Read::Nothing,
+        Promise::Nothing if is_text => Read::Nothing,
         _ => read_file(&path(), class, bytes).map_or(Read::Nothing, Read::Facts),
     };
     Ok(match read {

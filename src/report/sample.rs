@@ -69,6 +69,7 @@ pub fn root(path: &str, backends: Vec<EffectiveBackend>) -> RootModule {
         },
         owners: Vec::new(),
         called_by: Vec::new(),
+        not_s3: None,
         link_of: None,
     }
 }

@@ -167,6 +167,19 @@ fn engines_differ(inventory: &Inventory) -> Vec<Finding> {
         };
         let pair =
             of(Engine::Terraform).find_map(|a| of(Engine::OpenTofu).find(|b| differs(a, b)).map(|b| (a, b)));
+        let help = "make both see the same backend, or remove the files of the engine that is not used";
+        if let Some(other) = &root.not_s3 {
+            let (one, another) = match other.engine {
+                Engine::Terraform => ("OpenTofu", "Terraform"),
+                Engine::OpenTofu | Engine::Any => ("Terraform", "OpenTofu"),
+            };
+            let message = format!(
+                "{one} would keep the state of `{}` in S3, {another} would not (`{}`)",
+                root.path, other.uses
+            );
+            let finding = ENGINES_DIFFER.finding(&root.path, place_of_root(root), message);
+            findings.push(Finding { help: Some(help.to_owned()), ..finding });
+        }
         if let Some((terraform, tofu)) = pair {
             let message = format!(
                 "Terraform would lock `{}` as {}, OpenTofu as {}{}",
@@ -177,7 +190,6 @@ fn engines_differ(inventory: &Inventory) -> Vec<Finding> {
             );
             let at =
                 tofu.sources.iter().find(|at| !at.shadowed).map_or_else(|| place_of_root(root), place_of);
-            let help = "make both see the same backend, or remove the files of the engine that is not used";
             findings.push(Finding {
                 help: Some(help.to_owned()),
                 ..ENGINES_DIFFER.finding(&root.path, at, message)

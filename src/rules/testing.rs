@@ -114,6 +114,7 @@ impl Build {
             },
             owners: Vec::new(),
             called_by: Vec::new(),
+            not_s3: None,
             link_of: None,
         });
         self

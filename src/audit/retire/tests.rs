@@ -49,6 +49,7 @@ fn root(table: Knowable<String>, mode: LockMode) -> RootModule {
         versions: Versions { verdict: VersionVerdict::Unknown, reason: String::new(), evidence: Vec::new() },
         owners: Vec::new(),
         called_by: Vec::new(),
+        not_s3: None,
         link_of: None,
     }
 }

@@ -176,6 +176,18 @@ impl Judge {
     }
 }
 
+/// What holds where two programs run one root module: the worse verdict, and the evidence of both.
+pub fn both(one: Versions, other: Versions) -> Versions {
+    let (mut worse, better) =
+        if severity(other.verdict) > severity(one.verdict) { (other, one) } else { (one, other) };
+    for piece in better.evidence {
+        if !worse.evidence.contains(&piece) {
+            worse.evidence.push(piece);
+        }
+    }
+    worse
+}
+
 const NO_EVIDENCE: &str = "nothing in the repository says which version runs";
 
 /// Which programs a root module's `required_version` speaks to: the engine, and where both may run it, those

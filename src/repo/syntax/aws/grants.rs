@@ -14,8 +14,8 @@ const MAX_NESTING: usize = 8;
 /// Without one of these a block holds no document.
 static MARKS: Needles = Needles::new(&[b"Statement", b"aws_iam_policy_document"]);
 
-/// What names a statement's actions in native syntax: without it nothing is granted.
-static ACTIONS: Needles = Needles::new(&[b"actions", b"Action"]);
+/// What names a statement's actions in native syntax, be it with escapes: without it nothing is granted.
+static ACTIONS: Needles = Needles::new(&[b"actions", b"Action", b"\\u00"]);
 
 /// One statement that allows something.
 #[derive(Debug, Clone, PartialEq, Eq)]
