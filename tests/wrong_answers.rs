@@ -859,6 +859,7 @@ fn flags_that_a_script_keeps_for_its_init_are_taken_there() {
     for (file, script) in [
         ("run.sh", format!("ARGS=\"{flags}\"\ncd a\nterraform init $ARGS\n")),
         ("run.sh", format!("args=({flags})\ncd a\nterraform init \"${{args[@]}}\"\n")),
+        ("run.sh", format!("cd tools\nARGS=\"{flags}\"\ncd ../a\nterraform init $ARGS\n")),
         ("run.sh", format!("export TF_CLI_ARGS_init=\"{flags}\"\nterraform -chdir=a init\n")),
         (".gitlab-ci.yml", gitlab),
     ] {

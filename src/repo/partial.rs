@@ -194,7 +194,7 @@ impl<'a> Work<'a> {
         // What a script keeps in a variable, an array or TF_CLI_ARGS_init is for the `init`s that it runs.
         let is_kept = |call: &Call| {
             let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
-            call.dir.is_none() && call.subcommand != "init" && configures
+            call.subcommand != "init" && configures
         };
         let runs = match calls.iter().any(|call| is_kept(call)) && !is_test(file, self.tops) {
             true => self.runs(file, calls),
@@ -209,11 +209,17 @@ impl<'a> Work<'a> {
             if !configures && call.subcommand != "init" {
                 continue;
             }
-            if !runs.is_empty() && is_kept(call) {
-                kept.push(*call);
-                continue;
-            }
+            let waits = !runs.is_empty() && is_kept(call);
             let targets = match self.targets(file, call) {
+                // Where it is assigned is not where it is used; a directory with a backend is told on purpose.
+                _ if waits && call.dir.is_none() => {
+                    kept.push(*call);
+                    continue;
+                }
+                Targets::Unknown | Targets::None(_) if waits => {
+                    kept.push(*call);
+                    continue;
+                }
                 Targets::Roots(targets) => targets,
                 Targets::Unknown if is_test(file, self.tops) => {
                     blame(call, "it stands in a test, and no root module is named there");

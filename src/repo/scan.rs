@@ -381,7 +381,7 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
         let mut found = Vec::new();
         for call in &facts.calls {
             // What a script keeps in a variable is named where it runs `init`.
-            let is_kept = call.dir.is_none() && call.subcommand != "init";
+            let is_kept = call.subcommand != "init";
             let inits = facts.calls.iter().filter(|other| is_kept && other.subcommand == "init");
             let init_dirs = inits.filter_map(|init| init.dir.as_deref()).take(MAX_DIRS);
             let dirs: BTreeSet<&str> = call.dir.as_deref().into_iter().chain(init_dirs).collect();
