@@ -930,3 +930,96 @@ fn what_could_not_be_read_of_a_backend_may_be_its_lock() {
         assert_eq!(said["problems"][0]["kind"], "parse-error");
     }
 }
+
+fn labelled(said: &Value, path: &str) -> Vec<(String, String)> {
+    let roots = said["roots"].as_array().unwrap();
+    let root = roots.iter().find(|root| root["path"] == path).unwrap();
+    let backends = root["backends"].as_array().unwrap();
+    let words = |backend: &Value| {
+        let words = backend["backend_config"].as_array().unwrap();
+        words.iter().map(|word| word.as_str().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    backends.iter().map(|it| (words(it), it["mode"].as_str().unwrap().to_owned())).collect()
+}
+
+/// The command line holds a variable only: what is in it stands elsewhere in the script.
+#[test]
+fn flags_that_a_script_keeps_for_its_init_are_taken_there() {
+    let flags = "-backend-config=dynamodb_table=locks -backend-config=use_lockfile=false";
+    let gitlab = format!(
+        "variables:\n  TF_CLI_ARGS_init: \"{flags}\"\nplan:\n  script:\n    - cd a\n    - terraform init\n"
+    );
+    for (file, script) in [
+        ("run.sh", format!("ARGS=\"{flags}\"\ncd a\nterraform init $ARGS\n")),
+        ("run.sh", format!("args=({flags})\ncd a\nterraform init \"${{args[@]}}\"\n")),
+        ("run.sh", format!("cd tools\nARGS=\"{flags}\"\ncd ../a\nterraform init $ARGS\n")),
+        ("run.sh", format!("export TF_CLI_ARGS_init=\"{flags}\"\nterraform -chdir=a init\n")),
+        (".gitlab-ci.yml", gitlab),
+    ] {
+        let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), (file, &script)]);
+        let said = scan(&dir, &[]).1;
+        assert_eq!(modes(&said), [("a", "dynamodb")], "{script}");
+        assert_eq!(said["unattributed"].as_array().unwrap().len(), 0, "{script}");
+    }
+}
+
+/// Whether the flag is given can't be told: that it makes a backend better is not taken for granted.
+#[test]
+fn flags_that_a_script_keeps_do_not_make_a_row_clean() {
+    let script = "if [ \"$1\" = new ]; then\n  ARGS=\"-backend-config=use_lockfile=true\"\nfi\nterraform -chdir=a init $ARGS\n";
+    let dir = tree(&[("a/main.tf", &module("")), ("run.sh", script)]);
+    let said = scan(&dir, &[]).1;
+    let row = |words: &str, mode: &str| (words.to_owned(), mode.to_owned());
+    assert_eq!(labelled(&said, "a"), [row("", "none"), row("use_lockfile=true", "lockfile")]);
+}
+
+#[test]
+fn a_file_that_a_script_names_in_an_array_is_read_where_it_runs() {
+    let shape = "bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"t\"\n";
+    let script = "args=(-backend-config=x.foo)\ncd a\nterraform init \"${args[@]}\"\n";
+    let dir = tree(&[
+        ("a/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+        ("a/x.foo", shape),
+        ("run.sh", script),
+    ]);
+    let said = scan(&dir, &[]).1;
+    assert_eq!(labelled(&said, "a"), [("a/x.foo".to_owned(), "dynamodb".to_owned())]);
+}
+
+/// A file is found by a pattern whatever its name ends in, as it is by its name.
+#[test]
+fn patterns_find_files_of_any_extension() {
+    let shape = "bucket = \"b\"\nkey = \"k\"\nregion = \"r\"\ndynamodb_table = \"t\"\n";
+    for (file, script) in [
+        ("a/env/x.txt", "terraform -chdir=a init -backend-config=env/$1.txt\n"),
+        ("a/env/x.ini", "cd a\nterraform init -backend-config=env/$ENV.ini\n"),
+        ("a/x/y.foo", "terraform -chdir=a init -backend-config=$ENV/y.foo\n"),
+        ("a/env/x/y.foo", "terraform -chdir=a init -backend-config=env/$ENV/y.foo\n"),
+        (
+            "conf/x.foo",
+            "ROOT=$(git rev-parse --show-toplevel)\ncd a\nterraform init -backend-config=$ROOT/conf/x.foo\n",
+        ),
+    ] {
+        let dir = tree(&[
+            ("a/main.tf", "terraform {\n  backend \"s3\" {}\n}\n"),
+            (file, shape),
+            ("a/env/notes.txt", "Nothing = to see { here\n"),
+            ("run.sh", script),
+        ]);
+        let (code, said) = scan(&dir, &[]);
+        assert_eq!(labelled(&said, "a"), [(file.to_owned(), "dynamodb".to_owned())], "{script}");
+        assert_eq!(code, 0, "{script}");
+    }
+}
+
+#[test]
+fn flags_of_one_command_line_are_one_source_to_still_dual() {
+    let script = "terraform -chdir=a init -reconfigure -backend-config=dynamodb_table=t -backend-config=use_lockfile=true\n";
+    let dir = tree(&[("a/main.tf", &module("")), ("run.sh", script)]);
+    let said = scan(&dir, &[]).1;
+    assert_eq!(modes(&said), [("a", "dual")]);
+    assert_eq!((fires(&said, "still-dual"), fires(&said, "dual-locking")), (false, true));
+    let split = script.replace(" -backend-config=use_lockfile=true", "");
+    let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("run.sh", &split)]);
+    assert!(fires(&scan(&dir, &[]).1, "still-dual"));
+}

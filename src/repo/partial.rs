@@ -15,6 +15,7 @@ use super::setting::Value;
 use super::source::{Source, SourceKind};
 use super::syntax::backend_arguments::has_backend_shape;
 use super::syntax::dirs::strip_base;
+use super::syntax::flags::is_false;
 
 pub use super::script_paths::{is_automation, is_well_known};
 
@@ -57,6 +58,10 @@ pub struct Attribution {
 const MAX_COMBINATIONS: usize = 256;
 /// Calls without a known directory that are tried on one root module.
 const MAX_WANDERING: usize = 20;
+/// Lists of arguments with files in them that one script keeps, at most.
+const MAX_KEPT: usize = 64;
+/// Flags kept in more places of one script than this are not told apart.
+const MAX_BRANCHES: usize = 8;
 /// How far below a root module a file is taken for its own because of its name, or because of its shape.
 const NAME_DEPTH: usize = 3;
 const SHAPE_DEPTH: usize = 2;
@@ -186,6 +191,16 @@ impl<'a> Work<'a> {
     fn script<'c>(&self, calls: &[&'c Call]) -> Scripted<'c> {
         let mut found = Scripted::default();
         let file = calls.first().map_or("", |call| call.place.file.as_str());
+        // What a script keeps in a variable, an array or TF_CLI_ARGS_init is for the `init`s that it runs.
+        let is_kept = |call: &Call| {
+            let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
+            call.subcommand != "init" && configures
+        };
+        let runs = match calls.iter().any(|call| is_kept(call)) && !is_test(file, self.tops) {
+            true => self.runs(file, calls),
+            false => BTreeMap::new(),
+        };
+        let mut kept = Vec::new();
         let mut blame = |call: &Call, why: &str| {
             found.blamed.extend(self.flags_of(call).into_iter().map(|flag| (flag, why.to_owned())));
         };
@@ -194,7 +209,17 @@ impl<'a> Work<'a> {
             if !configures && call.subcommand != "init" {
                 continue;
             }
+            let waits = !runs.is_empty() && is_kept(call);
             let targets = match self.targets(file, call) {
+                // Where it is assigned is not where it is used; a directory with a backend is told on purpose.
+                _ if waits && call.dir.is_none() => {
+                    kept.push(*call);
+                    continue;
+                }
+                Targets::Unknown | Targets::None(_) if waits => {
+                    kept.push(*call);
+                    continue;
+                }
                 Targets::Roots(targets) => targets,
                 Targets::Unknown if is_test(file, self.tops) => {
                     blame(call, "it stands in a test, and no root module is named there");
@@ -237,7 +262,97 @@ impl<'a> Work<'a> {
                 choices.iter_mut().for_each(|choice| choice.sources.push(flag));
             }
         }
+        if !kept.is_empty() {
+            let inits = calls.iter().filter(|call| call.subcommand == "init").count();
+            self.hand_over(file, &kept, &runs, inits, &mut found.choices);
+        }
         found
+    }
+
+    /// The root modules in which a script runs `init`, as far as that can be told.
+    fn runs(&self, file: &str, calls: &[&Call]) -> BTreeMap<usize, Captures> {
+        let mut runs = BTreeMap::new();
+        for call in calls.iter().filter(|call| call.subcommand == "init") {
+            if let Targets::Roots(targets) = self.targets(file, call) {
+                for (root, captures) in targets {
+                    runs.entry(root).or_insert(captures);
+                }
+            }
+        }
+        runs
+    }
+
+    /// Gives what a script keeps for later to the root modules in which it runs `init`. Which `init` takes it, and
+    /// whether it was assigned on some condition, is not told: flags go onto every choice, files make choices of
+    /// their own. Where flags could make a backend look better than it is, what it is without them stays, too.
+    fn hand_over(
+        &self,
+        file: &str,
+        kept: &[&Call],
+        runs: &BTreeMap<usize, Captures>,
+        inits: usize,
+        choices: &mut BTreeMap<usize, Vec<Choice>>,
+    ) {
+        let (flags, whole): (Vec<&Call>, Vec<&Call>) =
+            kept.iter().partition(|call| call.config_files.is_empty());
+        let mut more: Vec<(usize, Vec<Choice>)> = Vec::new();
+        // Further ones are listed as files and flags of nobody.
+        for call in whole.into_iter().take(MAX_KEPT) {
+            let mut here: Vec<(usize, Vec<Choice>)> = runs
+                .iter()
+                .map(|(root, captures)| (*root, self.combinations(file, call, *root, captures)))
+                .collect();
+            // It is for those that have the file, where some have.
+            let is_there = |choices: &Vec<Choice>| choices.iter().any(|choice| choice.missing.is_empty());
+            if here.iter().any(|(_, choices)| is_there(choices)) {
+                here.retain(|(_, choices)| is_there(choices));
+            }
+            more.extend(here);
+        }
+        if inits == 1 {
+            for (root, _) in &more {
+                let own = choices.entry(*root).or_default();
+                own.retain(|choice| !choice.sources.is_empty() || !choice.missing.is_empty());
+            }
+        }
+        for (root, more) in more {
+            choices.entry(root).or_default().extend(more);
+        }
+        let groups: Vec<Vec<usize>> = flags.iter().map(|call| self.flags_of(call)).collect();
+        let together = groups.concat();
+        if together.is_empty() {
+            return;
+        }
+        let betters = together.iter().any(|flag| self.may_better(*flag));
+        for root in runs.keys() {
+            let own = choices.entry(*root).or_default();
+            if own.is_empty() {
+                own.push(Choice::default());
+            }
+            let before = std::mem::take(own);
+            let with = |flags: &[usize]| {
+                let mut choices = before.clone();
+                choices.iter_mut().for_each(|choice| choice.sources.extend(flags));
+                choices
+            };
+            own.extend(with(&together));
+            if betters {
+                own.extend(with(&[]));
+                // Of two branches of a script only one runs.
+                let apart = groups.iter().filter(|_| groups.len() > 1 && groups.len() <= MAX_BRANCHES);
+                own.extend(apart.flat_map(|flags| with(flags)));
+            }
+        }
+    }
+
+    /// Whether a flag can make a backend lock in the lockfile alone.
+    fn may_better(&self, flag: usize) -> bool {
+        let settings = self.sources.get(flag).map(|source| source.settings.as_slice()).unwrap_or_default();
+        settings.iter().any(|setting| match (setting.name.as_str(), &setting.value) {
+            ("use_lockfile", Value::Text(text)) => !is_false(text),
+            ("dynamodb_table", Value::Text(text)) => text.is_empty(),
+            _ => false,
+        })
     }
 
     /// Takes what one script comes to; calls whose directory can't be told come back.

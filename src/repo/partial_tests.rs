@@ -254,3 +254,30 @@ fn a_command_for_many_directories_runs_in_those_that_have_its_file() {
     let (_, result) = repo(&["apps/a", "apps/b"], &[], &[("bin/init.sh", shell)]);
     assert_eq!(labels(&result, "apps/a"), ["?dev.tfbackend"]);
 }
+
+#[test]
+fn what_a_script_keeps_goes_to_the_roots_in_which_it_runs_init() {
+    let shared = "ARGS=\"-backend-config=use_lockfile=false\"\ncd a\nterraform init $ARGS\ncd ../b\nterraform init $ARGS\n";
+    let (sources, result) = repo(&["a!", "b!", "c!"], &[], &[("run.sh", shared)]);
+    for (root, label) in [("a", "use_lockfile=false"), ("b", "use_lockfile=false"), ("c", "")] {
+        assert_eq!(labels(&result, root), [label], "{root}");
+    }
+    assert_eq!(left(&sources, &result), Vec::<String>::new());
+    // Two branches of which one runs, and an `init` that may take neither.
+    let branches = "if x; then\nA=\"-backend-config=use_lockfile=true\"\nelse\nA=\"-backend-config=use_lockfile=false\"\nfi\nterraform -chdir=a init $A\n";
+    let (_, result) = repo(&["a!"], &[], &[("run.sh", branches)]);
+    assert_eq!(
+        labels(&result, "a"),
+        ["", "use_lockfile=false", "use_lockfile=true", "use_lockfile=true use_lockfile=false"]
+    );
+    // Files go to those that have them; the only `init` of the script takes one.
+    let files = "args=(-backend-config=x.conf)\nterraform -chdir=$DIR/s init \"${args[@]}\"\n";
+    let (_, result) = repo(&["a/s!", "b/s!"], &["a/s/x.conf"], &[("run.sh", files)]);
+    assert_eq!(labels(&result, "a/s"), ["a/s/x.conf"]);
+    assert_eq!(labels(&result, "b/s"), [""]);
+    // No `init` is seen: nobody knows whose it is.
+    let (sources, result) =
+        repo(&["a!"], &[], &[("run.sh", "A=\"-backend-config=use_lockfile=false\"\n./other $A\n")]);
+    assert_eq!(labels(&result, "a"), [""]);
+    assert_eq!(left(&sources, &result), ["use_lockfile=false"]);
+}

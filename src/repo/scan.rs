@@ -24,6 +24,7 @@ use super::root_module::{is_module_file, is_override_file};
 use super::script_paths::{bases, is_automation};
 use super::shown::{Home, clean, resolve};
 use super::source::Source;
+use super::syntax::dirs::strip_base;
 use super::syntax::expression::Scope;
 use super::syntax::variables::{Variables, included};
 use super::syntax::{backend_arguments, hcl, json};
@@ -379,27 +380,46 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
     let named_in = |(id, facts): &ReadFile| {
         let mut found = Vec::new();
         for call in &facts.calls {
-            let literal = call.config_files.iter().filter(|(file, _)| !file.contains(['$', '{', '*', '%']));
-            for (file, _) in literal {
-                let dir = call.dir.as_deref();
-                let named = dir.map(|dir| modules.places_of(id, dir, file)).unwrap_or_default();
-                let named: Vec<_> = named.into_iter().filter(is_there).collect();
+            // What a script keeps in a variable is named where it runs `init`.
+            let is_kept = call.subcommand != "init";
+            let inits = facts.calls.iter().filter(|other| is_kept && other.subcommand == "init");
+            let init_dirs = inits.filter_map(|init| init.dir.as_deref()).take(MAX_DIRS);
+            let dirs: BTreeSet<&str> = call.dir.as_deref().into_iter().chain(init_dirs).collect();
+            for (file, _) in &call.config_files {
+                let near = |file: &str| -> Vec<(String, PathBuf)> {
+                    dirs.iter().flat_map(|dir| modules.places_of(id, dir, file)).collect()
+                };
+                let far = |file: &str| -> Vec<(String, PathBuf)> { places_of(id, call.dir.as_deref(), file) };
+                if file.contains(HOLES) {
+                    let by_pattern = listed(file, &near).or_else(|| listed(file, &far));
+                    let by_pattern = by_pattern.into_iter().flatten();
+                    found.extend(by_pattern.map(|(shown, os_path)| (shown, os_path, true)));
+                    continue;
+                }
+                let named: Vec<_> = near(file).into_iter().filter(is_there).collect();
                 // One file is meant: what the same words lead to from elsewhere belongs to no one.
-                let elsewhere = named.is_empty().then(|| places_of(id, dir, file).into_iter().find(is_there));
-                found.extend(named.into_iter().chain(elsewhere.flatten()));
+                let elsewhere = named.is_empty().then(|| far(file).into_iter().find(is_there));
+                let named = named.into_iter().chain(elsewhere.flatten());
+                found.extend(named.map(|(shown, os_path)| (shown, os_path, false)));
             }
         }
-        found.retain(|(shown, _)| !is_known(shown));
+        found.retain(|(shown, ..)| !is_known(shown));
         found
     };
-    let found: Vec<(String, PathBuf)> = kept.par_iter().with_min_len(256).flat_map_iter(named_in).collect();
+    let mut found: Vec<(String, PathBuf, bool)> =
+        kept.par_iter().with_min_len(256).flat_map_iter(named_in).collect();
+    // Those that some call names by their own name come first.
+    found.sort_by_key(|(_, _, by_pattern)| *by_pattern);
     let mut wanted: BTreeMap<String, PathBuf> = BTreeMap::new();
-    for (shown, os_path) in found {
+    let mut by_pattern = BTreeSet::new();
+    for (shown, os_path, is_pattern) in found {
+        if is_pattern && !wanted.contains_key(&shown) {
+            by_pattern.insert(shown.clone());
+        }
         wanted.entry(shown).or_insert(os_path);
     }
     let flat = kept.iter().filter(|(_, facts)| facts.is_empty());
     let flat: BTreeMap<&str, &FileId> = flat.map(|(id, _)| (id.path.as_str(), id)).collect();
-    let mut by_pattern = BTreeSet::new();
     if flat.is_empty() {
         return (wanted, by_pattern);
     }
@@ -412,6 +432,66 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
         }
     }
     (wanted, by_pattern)
+}
+
+/// What a path holds where a placeholder stands in it.
+const HOLES: [char; 5] = ['$', '{', '*', '%', '<'];
+
+/// Directories in which one script runs `init`, and in which what it keeps for that is looked for, at most.
+const MAX_DIRS: usize = 32;
+
+/// Entries of directories that are looked at for one pattern, at most.
+const MAX_LISTED: usize = 4096;
+
+/// Files that a written path with placeholders can mean, whatever their names end in: the directories that its
+/// beginning names are listed. `places` tells where such a directory is.
+fn listed(written: &str, places: &dyn Fn(&str) -> Vec<(String, PathBuf)>) -> Option<Vec<(String, PathBuf)>> {
+    let path = strip_base(written).unwrap_or(written);
+    let is_open = |path: &str| Pattern::below(".", path).is_none_or(|pattern| pattern.is_open());
+    if is_open(path) {
+        return None;
+    }
+    // `$ROOT/conf/x.foo`: where the first directory is, the places say; else any directory is meant.
+    let behind = path.split_once('/').filter(|(first, behind)| is_open(first) && !is_open(behind));
+    let mut left = MAX_LISTED;
+    behind.map(|(_, behind)| behind).into_iter().chain([path]).find_map(|path| {
+        let hole = path.find(HOLES).unwrap_or(path.len());
+        let (dir, rest) = match path.get(..hole).and_then(|head| head.rfind('/')) {
+            Some(slash) => (path.get(..slash)?, path.get(slash + 1..)?),
+            None => (".", path),
+        };
+        let depth = rest.split('/').filter(|part| !matches!(*part, "" | ".")).count();
+        places(dir).into_iter().find_map(|(shown_dir, os_dir)| {
+            let pattern = Pattern::below(&shown_dir, rest)?;
+            let mut files = Vec::new();
+            list(&shown_dir, &os_dir, depth, &mut left, &mut files);
+            files.sort();
+            let index = Index::new(files.iter().enumerate().map(|(at, (shown, _))| (shown.as_str(), at)));
+            let found = index.find(&pattern);
+            let found: Vec<_> = found.iter().filter_map(|(at, _)| files.get(*at).cloned()).collect();
+            (!found.is_empty()).then_some(found)
+        })
+    })
+}
+
+/// Files that lie `depth` names below a directory.
+fn list(shown: &str, dir: &Path, depth: usize, left: &mut usize, files: &mut Vec<(String, PathBuf)>) {
+    // A pattern of more names than this is no file's.
+    const DEEP: usize = 4;
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let Some(fewer) = left.checked_sub(1) else { return };
+        *left = fewer;
+        let (path, name) = (entry.path(), entry.file_name());
+        let Some(shown) = name.to_str().and_then(|name| resolve(shown, name)) else { continue };
+        if depth <= 1 {
+            if path.is_file() {
+                files.push((shown, path));
+            }
+        } else if depth <= DEEP && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(&shown, &path, depth - 1, left, files);
+        }
+    }
 }
 
 /// Directories with a backend block: commands that say where they run are meant to run in these.

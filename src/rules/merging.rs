@@ -107,7 +107,9 @@ fn still_dual(inventory: &Inventory) -> Vec<Finding> {
         else {
             continue;
         };
-        if table.source == lockfile.source {
+        // Flags of one script stand as near each other as lines of one file.
+        let both_flags = [table, lockfile].iter().all(|at| at.kind == SourceKind::BackendConfigFlag);
+        if table.source == lockfile.source || (both_flags && table.file == lockfile.file) {
             continue;
         }
         let message = format!(
@@ -277,6 +279,11 @@ mod tests {
         assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![other_way]).done()), ["a/main.tf:2:3"]);
         let together = vec![block("a/main.tf", 1, &[lockfile(), table()]), file("a/prod", &[])];
         assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![together]).done()), [""; 0]);
+        let flag = |file, line, setting| source(SourceKind::BackendConfigFlag, file, line, &[setting]);
+        let flags =
+            |file| vec![block("a/main.tf", 1, &[]), flag("run.sh", 1, table()), flag(file, 2, lockfile())];
+        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![flags("run.sh")]).done()), [""; 0]);
+        assert_eq!(at(&STILL_DUAL, &Build::new().root("a", vec![flags("b.sh")]).done()), ["run.sh:2:3"]);
     }
 
     #[test]

@@ -270,7 +270,7 @@ fn is_relevant_flag(text: &str, around: Around) -> bool {
 }
 
 /// The spellings of false that the flag package of both programs takes.
-pub(super) fn is_false(value: &str) -> bool {
+pub(crate) fn is_false(value: &str) -> bool {
     matches!(value, "false" | "False" | "FALSE" | "f" | "F" | "0")
 }
 
