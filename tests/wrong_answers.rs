@@ -837,3 +837,24 @@ fn callers_of_a_module_with_a_backend_are_found_wherever_they_stand() {
         assert_eq!(code, 3);
     }
 }
+
+/// What stands in a comment is never run, written or rendered, however many lines it takes.
+#[test]
+fn text_in_a_comment_over_many_lines_counts_for_nothing() {
+    let off = "terraform plan -lock=false";
+    let table = module("    dynamodb_table = \"t\"\n");
+    for (file, text) in [
+        ("x.rb", format!("=begin\nsystem \"{off}\"\n=end\n")),
+        ("x.ps1", format!("<#\n{off}\n#>\n")),
+        ("x.sh", format!(": <<'X'\n{off}\nX\n")),
+        ("w.tf.mustache", format!("{{{{!\n{table}\n}}}}\n")),
+    ] {
+        let dir = tree(&[("a/main.tf", &able(&module("    use_lockfile = true\n"))), (file, &text)]);
+        let (code, said) = scan(&dir, &[]);
+        assert!(!fires(&said, "lock-disabled-in-ci"), "{file}: {said:#}");
+        assert_eq!(said["unattributed"], serde_json::json!([]), "{file}");
+        assert_eq!((code, modes(&said)), (0, vec![("a", "lockfile")]), "{file}");
+    }
+    let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("x.sh", &format!("{off}\n"))]);
+    assert!(fires(&scan(&dir, &[]).1, "lock-disabled-in-ci"));
+}
