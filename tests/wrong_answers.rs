@@ -904,3 +904,20 @@ fn what_is_not_known_has_a_reason_of_its_own() {
     let reason = "var.o.l: `var.o.l` is a part of an object, and no literal value here gives it";
     assert_eq!(object("{ l = upper(\"x\") }"), ("unknown".into(), reason.into()));
 }
+
+/// CI files write maps on one line, too.
+#[test]
+fn a_version_in_flow_style_is_evidence() {
+    let versions = |with: &str| {
+        let workflow = format!(
+            "env: {{ TF: 1.9.5 }}\njobs:\n  x:\n    steps:\n      - uses: hashicorp/setup-terraform@v3\n        with: {{ terraform_version: {with} }}\n"
+        );
+        let main = module("    use_lockfile = true\n").replace("  required_version = \">= 1.5\"\n", "");
+        let dir = tree(&[("a/main.tf", &main), (".github/workflows/x.yml", &workflow)]);
+        let said = scan(&dir, &[]).1;
+        let versions = &said["roots"][0]["versions"];
+        (versions["verdict"].clone(), versions["evidence"][0]["text"].clone())
+    };
+    assert_eq!(versions("\"${{ env.TF }}\""), ("cannot".into(), "1.9.5".into()));
+    assert_eq!(versions("${{ inputs.tf }}"), ("unknown".into(), "${{ inputs.tf }}".into()));
+}
