@@ -905,6 +905,28 @@ fn what_is_not_known_has_a_reason_of_its_own() {
     assert_eq!(object("{ l = upper(\"x\") }"), ("unknown".into(), reason.into()));
 }
 
+/// Rows are root modules, and none of them is there for a file that was not read.
+#[test]
+fn a_table_for_programs_says_beside_it_what_was_not_read() {
+    let said = |files: &[(&str, &str)]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["scan", "--format", "csv", "--fail-on", "never"])
+            .current_dir(tree(files).path())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let main = able(&module("    use_lockfile = true\n"));
+    assert_eq!(said(&[("a/main.tf", &main)]), (Some(0), String::new()));
+    assert_eq!(
+        said(&[("a/main.tf", &main), ("b/main.tf", "terraform {\n  backend \"s3\" {\n")]),
+        (
+            Some(3),
+            "note: 1 place could not be read, and no row says so; --format table names them\n".to_owned()
+        )
+    );
+}
+
 /// CI files write maps on one line, too.
 #[test]
 fn a_version_in_flow_style_is_evidence() {
