@@ -92,7 +92,18 @@ fn variables_take_override_files_and_automatic_var_files() {
         ]),
         "lockfile"
     );
-    assert_eq!(mode(&[("variables.tf", &none), ("terraform.tfvars.json", "{\"table\": \"t\"}")]), "unknown");
+    assert_eq!(mode(&[("variables.tf", &none), ("terraform.tfvars.json", "{\"table\": \"t\"}")]), "dual");
+    assert_eq!(
+        mode(&[
+            ("variables.tf", &some),
+            ("terraform.tfvars", "table = \"t\"\n"),
+            ("x.auto.tfvars.json", "{\"table\": null}")
+        ]),
+        "lockfile"
+    );
+    assert_eq!(mode(&[("variables.tf", &some), ("x.auto.tfvars.json", "{\"table\": ")]), "unknown");
+    let bare = "variable \"table\" {}\n";
+    assert_eq!(mode(&[("variables.tf", bare), ("terraform.tfvars", "table = \"t\"\n")]), "dual");
     assert_eq!(mode(&[("variables.tf", &some), ("a_override.tf", &none)]), "lockfile");
     assert_eq!(mode(&[("variables.tf", &some), ("variables.tofu", &none)]), "lockfile");
 }
@@ -1022,4 +1033,97 @@ fn flags_of_one_command_line_are_one_source_to_still_dual() {
     let split = script.replace(" -backend-config=use_lockfile=true", "");
     let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("run.sh", &split)]);
     assert!(fires(&scan(&dir, &[]).1, "still-dual"));
+/// What stands in a comment is never run, written or rendered, however many lines it takes.
+#[test]
+fn text_in_a_comment_over_many_lines_counts_for_nothing() {
+    let off = "terraform plan -lock=false";
+    let table = module("    dynamodb_table = \"t\"\n");
+    for (file, text) in [
+        ("x.rb", format!("=begin\nsystem \"{off}\"\n=end\n")),
+        ("x.ps1", format!("<#\n{off}\n#>\n")),
+        ("x.sh", format!(": <<'X'\n{off}\nX\n")),
+        ("w.tf.mustache", format!("{{{{!\n{table}\n}}}}\n")),
+    ] {
+        let dir = tree(&[("a/main.tf", &able(&module("    use_lockfile = true\n"))), (file, &text)]);
+        let (code, said) = scan(&dir, &[]);
+        assert!(!fires(&said, "lock-disabled-in-ci"), "{file}: {said:#}");
+        assert_eq!(said["unattributed"], serde_json::json!([]), "{file}");
+        assert_eq!((code, modes(&said)), (0, vec![("a", "lockfile")]), "{file}");
+    }
+    let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("x.sh", &format!("{off}\n"))]);
+    assert!(fires(&scan(&dir, &[]).1, "lock-disabled-in-ci"));
+}
+
+/// As Terraform 0.11 has it; later ones stop there. A table in it must not look absent.
+#[test]
+fn a_reader_with_a_config_block_names_its_table() {
+    let block = "data \"terraform_remote_state\" \"o\" {\n  backend = \"s3\"\n  config {\n    bucket = \"b\"\n    key = \"k\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+    let (_, said) = scan(&tree(&[("a/main.tf", block)]), &[]);
+    let reader = &said["readers"][0];
+    assert_eq!(
+        (reader["bucket"].as_str(), reader["key"].as_str(), reader["dynamodb_table"].as_str()),
+        (Some("b"), Some("k"), Some("t"))
+    );
+    assert!(fires(&said, "reader-names-table"));
+}
+
+/// A reason names what it is about, and says nothing that is not so.
+#[test]
+fn what_is_not_known_has_a_reason_of_its_own() {
+    let reader = "locals {\n  c = {\n    dynamodb_table = \"t\"\n  }\n}\ndata \"terraform_remote_state\" \"o\" {\n  backend = \"s3\"\n  config = local.c\n}\n";
+    let (_, said) = scan(&tree(&[("a/main.tf", reader)]), &[]);
+    let reason = &said["readers"][0]["dynamodb_table_unknown"];
+    assert_eq!(reason, "local.c: `config` is not a plain object");
+    let (_, said) = scan(&tree(&[("a/main.tf", &module("    dynamodb_table = \n"))]), &[]);
+    let backend = &said["roots"][0]["backends"][0];
+    assert_eq!(backend["dynamodb_table_unknown"], "(no value): an expression is missing here", "{backend:#}");
+    let object = |default: &str| {
+        let main = module("    dynamodb_table = \"t\"\n    use_lockfile = var.o.l\n");
+        let files = [("a/main.tofu", main + &format!("variable \"o\" {{\n  default = {default}\n}}\n"))];
+        let (_, said) = scan(&tree(&[("a/main.tofu", files[0].1.as_str())]), &[]);
+        let backend = &said["roots"][0]["backends"][0];
+        (backend["mode"].clone(), backend["use_lockfile_unknown"].clone())
+    };
+    assert_eq!(object("{ l = true }"), ("dual".into(), Value::Null));
+    let reason = "var.o.l: `var.o.l` is a part of an object, and no literal value here gives it";
+    assert_eq!(object("{ l = upper(\"x\") }"), ("unknown".into(), reason.into()));
+}
+
+/// Rows are root modules, and none of them is there for a file that was not read.
+#[test]
+fn a_table_for_programs_says_beside_it_what_was_not_read() {
+    let said = |files: &[(&str, &str)]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_lockshift"))
+            .args(["scan", "--format", "csv", "--fail-on", "never"])
+            .current_dir(tree(files).path())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let main = able(&module("    use_lockfile = true\n"));
+    assert_eq!(said(&[("a/main.tf", &main)]), (Some(0), String::new()));
+    assert_eq!(
+        said(&[("a/main.tf", &main), ("b/main.tf", "terraform {\n  backend \"s3\" {\n")]),
+        (
+            Some(3),
+            "note: 1 place could not be read, and no row says so; --format table names them\n".to_owned()
+        )
+    );
+}
+
+/// CI files write maps on one line, too.
+#[test]
+fn a_version_in_flow_style_is_evidence() {
+    let versions = |with: &str| {
+        let workflow = format!(
+            "env: {{ TF: 1.9.5 }}\njobs:\n  x:\n    steps:\n      - uses: hashicorp/setup-terraform@v3\n        with: {{ terraform_version: {with} }}\n"
+        );
+        let main = module("    use_lockfile = true\n").replace("  required_version = \">= 1.5\"\n", "");
+        let dir = tree(&[("a/main.tf", &main), (".github/workflows/x.yml", &workflow)]);
+        let said = scan(&dir, &[]).1;
+        let versions = &said["roots"][0]["versions"];
+        (versions["verdict"].clone(), versions["evidence"][0]["text"].clone())
+    };
+    assert_eq!(versions("\"${{ env.TF }}\""), ("cannot".into(), "1.9.5".into()));
+    assert_eq!(versions("${{ inputs.tf }}"), ("unknown".into(), "${{ inputs.tf }}".into()));
 }

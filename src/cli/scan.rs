@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use super::fail_on::{self, FailOn};
 use super::failure::Failure;
-use super::output::{OutArgs, Terminal};
+use super::output::{self, OutArgs, Terminal};
 use super::past::{PastArgs, name_of, report_time};
 use super::tree::{ConfigArgs, TreeArgs, is_nothing, nothing_to_look_at, scanned};
 use super::{EXIT_CODES, Outcome};
@@ -17,6 +17,7 @@ use crate::repo::scan::ScanOptions;
 use crate::report::group::By;
 use crate::report::html::Page;
 use crate::report::table::TableOptions;
+use crate::report::words::count;
 use crate::report::{self, RuleText, ScanReport};
 use crate::rules;
 
@@ -188,7 +189,16 @@ fn write(args: &Args, report: &ScanReport<'_>, terminal: Terminal) -> Result<(),
         }
         Format::Github => report::github::render(report),
         Format::Markdown => report::markdown::render(report, args.by.into()),
-        Format::Csv => report::csv::render(report).map_err(|error| failed(error.to_string()))?,
+        Format::Csv => {
+            // Its rows are root modules: what was not read has no place among them.
+            if report.summary.unread > 0 {
+                output::to_stderr(&format!(
+                    "note: {} could not be read, and no row says so; --format table names them\n",
+                    count(report.summary.unread, "place", "places")
+                ));
+            }
+            report::csv::render(report).map_err(|error| failed(error.to_string()))?
+        }
         Format::Html => report::html::render(&Page {
             at: report_time(),
             ends: outcome(report, &args.fail_on).into(),

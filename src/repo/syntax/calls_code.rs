@@ -3,6 +3,7 @@
 
 use crate::repo::text::Span;
 
+use super::block_comments::{document_end, is_document};
 pub(crate) use super::code_style::{Style, is_for_people};
 use super::code_style::{barrier, push_expression, split_words};
 use super::commands::{Reader, State};
@@ -116,6 +117,16 @@ impl Scan {
                 b',' => {
                     self.element(reader);
                     self.at += 1;
+                }
+                b'=' if self.style.hash && is_document(bytes, self.at) => {
+                    match document_end(bytes, self.at, self.end, &mut reader.budget) {
+                        Some(end) => {
+                            reader.comments.push(Span::new(self.at, end));
+                            self.at = end;
+                            self.top().into_iter().for_each(|frame| frame.gap = end);
+                        }
+                        None => self.key(reader, rest),
+                    }
                 }
                 b'=' | b':' => self.key(reader, rest),
                 b';' => {

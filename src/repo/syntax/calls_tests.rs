@@ -99,6 +99,46 @@ fn comments_and_printed_text_are_no_calls() {
 }
 
 #[test]
+fn comments_over_many_lines_are_no_calls() {
+    let off = "terraform plan -lock=false";
+    for (file, text) in [
+        ("x.rb", format!("=begin\nsystem \"{off}\"\n=end\nputs 1\n")),
+        ("x.pl", format!("=pod\n\nsystem(\"{off}\");\n\n=cut\nprint 1;\n")),
+        ("x.ps1", format!("<#\n{off}\n#>\nWrite-Host 1\n")),
+        ("x.ps1", format!("Get-Date <# {off} #>\n")),
+        ("x.sh", format!(": <<'X'\n{off}\nX\n")),
+        ("x.sh", format!("true <<X\n{off}\nX\n")),
+        ("ci.yml", format!("run: |\n  : <<'X'\n  {off}\n  X\n")),
+    ] {
+        assert_eq!(read(file, &text), [], "{text}");
+        // What stands behind the comment runs.
+        let behind = match file {
+            "x.rb" | "x.pl" => format!("{text}system \"{off}\"\n"),
+            "ci.yml" => format!("{text}  {off}\n"),
+            _ => format!("{text}{off}\n"),
+        };
+        assert_eq!(one(file, &behind).subcommand, "plan", "{behind}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_comment_runs() {
+    let off = "terraform plan -lock=false";
+    for (file, text) in [
+        ("x.rb", format!("=begin\nsystem \"{off}\"\n")),
+        ("x.rb", format!("x\n =begin\nsystem \"{off}\"\n=end\n")),
+        ("x.ps1", format!("<#\n{off}\n")),
+        ("x.sh", format!("bash <<'X'\n{off}\nX\n")),
+        ("x.sh", format!(": <<X\n$({off})\nX\n")),
+        ("x.sh", format!("cat <<X\n\\$(no) $({off})\nX\n")),
+    ] {
+        assert_eq!(one(file, &text).subcommand, "plan", "{text}");
+    }
+    assert_eq!(read("x.sh", &format!(": <<'X'\n$({off})\nX\n")), []);
+    assert_eq!(read("x.sh", &format!(": <<X\n\\$({off})\nX\n")), []);
+}
+
+#[test]
 fn on_the_command_line_everything_is_text() {
     let call = one(
         "x.sh",

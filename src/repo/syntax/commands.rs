@@ -66,6 +66,7 @@ impl<'a> Reader<'a> {
                 Token::Heredoc(body) => {
                     if printing {
                         self.silent.push(body);
+                        self.substituted(body, state);
                     } else {
                         let mut inner = state.nested();
                         self.region(body, Dialect::default(), &mut inner);
@@ -158,8 +159,38 @@ impl<'a> Reader<'a> {
             self.calls.push((first.span.start, call));
         }
         self.nested(words, dialect, state);
-        // `cat <<EOF` without a target prints usage text.
-        name == "cat" && !words.iter().any(|word| word.text.contains('>'))
+        // `cat <<EOF` without a target prints usage text. `: <<EOF` is a comment over many lines.
+        let reads_nothing = matches!(first.text.as_str(), ":" | "true");
+        reads_nothing || name == "cat" && !words.iter().any(|word| word.text.contains('>'))
+    }
+
+    /// The command lines that a shell runs while it makes the text of a heredoc: `$(…)`, unless the marker is quoted.
+    fn substituted(&mut self, body: Span, state: &State) {
+        let bytes = self.text.bytes();
+        if !flags::may_matter(body.of(bytes)) {
+            return;
+        }
+        let opening = self.text.line_span(body.start.saturating_sub(1)).of(bytes);
+        let quoted = memchr::memmem::find(opening, b"<<").is_some_and(|at| {
+            let rest = opening.get(at + 2..).unwrap_or_default();
+            let (skip, _) = shell::heredoc_word(rest);
+            rest.iter().take(skip).any(|byte| matches!(byte, b'\'' | b'"' | b'\\'))
+        });
+        if quoted {
+            return;
+        }
+        let mut at = body.start;
+        while let Some(open) = self.budget.find(bytes, at, body.end, b"$(") {
+            at = open;
+            let escaped = open.checked_sub(3).and_then(|before| bytes.get(before)) == Some(&b'\\');
+            if escaped {
+                continue;
+            }
+            if let Some(end) = self.budget.matching(bytes, open - 1, body.end, (b'(', b')')) {
+                self.region(Span::new(open, end - 1), Dialect::default(), &mut state.nested());
+                at = end;
+            }
+        }
     }
 
     /// Command lines inside a word: `bash -c "…"`, `ARGS="-backend-config=…"`, `$(terraform …)`.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hcl_edit::expr::{Expression, TraversalOperator, UnaryOperator};
+use hcl_edit::expr::{Expression, ObjectKey, TraversalOperator, UnaryOperator};
 use hcl_edit::template::{Element, StringTemplate};
 
 use super::lexer;
@@ -17,6 +17,8 @@ pub struct Scope(pub BTreeMap<String, Value>);
 
 /// The parser of expressions recurses: text that nests deeper than this is not given to it.
 const MAX_DEPTH: usize = 60;
+/// Why a name without a value is worth nothing.
+const MISSING: &str = "an expression is missing here";
 /// Longer expressions than this are no setting's value; the parser's time grows faster than their length.
 const MAX_LENGTH: usize = 16 * 1024;
 
@@ -25,6 +27,10 @@ pub fn evaluate(expression: &str, scope: &Scope) -> (Value, Vec<String>) {
     let text = expression.trim();
     if let Some(value) = literal(text) {
         return (value, Vec::new());
+    }
+    if text.is_empty() {
+        let expression = "(no value)".to_owned();
+        return (Value::Unknown { expression, reason: MISSING.to_owned() }, Vec::new());
     }
     let mut via = Vec::new();
     let value = match parse(text) {
@@ -37,6 +43,9 @@ pub fn evaluate(expression: &str, scope: &Scope) -> (Value, Vec<String>) {
 
 /// Whether the text is an expression at all; the reason when it can't be told.
 pub fn parse(text: &str) -> Result<Expression, String> {
+    if text.is_empty() {
+        return Err(MISSING.to_owned());
+    }
     if text.len() > MAX_LENGTH {
         return Err(format!("the expression is longer than {MAX_LENGTH} bytes"));
     }
@@ -44,6 +53,20 @@ pub fn parse(text: &str) -> Result<Expression, String> {
         return Err(format!("the expression nests deeper than {MAX_DEPTH} levels"));
     }
     text.parse::<Expression>().map_err(|_| "it is not an expression that can be read".to_owned())
+}
+
+/// Whether the text is an object whose keys, at every depth, are written out: no other key can take their place.
+pub fn has_plain_keys(text: &str) -> bool {
+    matches!(parse(text.trim()), Ok(object @ Expression::Object(_)) if keys_are_plain(&object))
+}
+
+/// The parser has seen to it that this goes no deeper than [`MAX_DEPTH`].
+fn keys_are_plain(value: &Expression) -> bool {
+    let Expression::Object(object) = value else { return true };
+    object.iter().all(|(key, value)| {
+        matches!(key, ObjectKey::Ident(_) | ObjectKey::Expression(Expression::String(_)))
+            && keys_are_plain(value.expr())
+    })
 }
 
 /// The cases that nearly every setting is: no parser needed.
@@ -101,14 +124,19 @@ fn reduce(from: &Expression, scope: &Scope, via: &mut Vec<String>, depth: usize)
 
 fn reference(from: &Expression, scope: &Scope, via: &mut Vec<String>) -> Result<Value, String> {
     let Some(name) = reference_name(from) else { return Err("only a run can tell".to_owned()) };
-    if is_secret_name(name.rsplit('.').next().unwrap_or(&name)) {
+    if name.split('.').any(is_secret_name) {
         return Err(format!("`{name}` names a secret: it is not looked up"));
     }
     match scope.0.get(&name) {
         Some(Value::Unknown { reason, .. }) => Err(format!("`{name}`: {reason}")),
+        Some(Value::Object) => Err(format!("`{name}` is an object: it is not looked into as a whole")),
+        Some(Value::Secret) => Err(format!("`{name}` names a secret: it is not looked up")),
         Some(value) => {
             via.push(name);
             Ok(value.clone())
+        }
+        None if name.starts_with("var.") && name.matches('.').count() > 1 => {
+            Err(format!("`{name}` is a part of an object, and no literal value here gives it"))
         }
         None if name.starts_with("var.") => Err(format!("`{name}` has no literal default here")),
         None => Err(format!("only a run can tell `{name}`")),
@@ -209,6 +237,12 @@ mod tests {
         assert_eq!(reason, "only a run can tell what `lookup(…)` gives");
         assert!(value(r#""a" b = "c""#).is_unknown());
         assert!(value(&"[".repeat(100)).is_unknown());
-        assert!(value("").is_unknown());
+        assert!(has_plain_keys("{ a = 1, \"b\" : { c = [{ (d) = 1 }] } }"));
+        assert!(!has_plain_keys("{ a = 1, (b) = 2 }") && !has_plain_keys("{ a = { \"${b}\" = 2 } }"));
+        assert!(!has_plain_keys("[1]") && !has_plain_keys("{ a = "));
+        let Value::Unknown { expression, reason } = value(" ") else { panic!("not unknown") };
+        assert_eq!((expression.as_str(), reason.as_str()), ("(no value)", "an expression is missing here"));
+        let Value::Unknown { reason, .. } = value("var.o.l") else { panic!("not unknown") };
+        assert_eq!(reason, "`var.o.l` is a part of an object, and no literal value here gives it");
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::expression::{self, Scope};
+use super::json;
 use super::lexer::{self, Attribute, Block, LexError};
 use super::positions::Positions;
 use crate::repo::facts::{BackendBlock, ModuleFacts, RivalBlock};
@@ -316,6 +317,8 @@ fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Opt
     }
     let config = inner.attribute("config");
     let read = config.map(|config| object_settings_of(at, config.value_span));
+    let mut syntax = Syntax::HclObject;
+    let mut body = config.and_then(|config| braces(text, config.value_span)).unwrap_or(block.body);
     let (settings, editability) = match read {
         Some(Ok(settings)) => (settings, Editability::Safe),
         Some(Err(_)) => {
@@ -328,12 +331,29 @@ fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Opt
             let editability = Editability::ReportOnly("`config` is not a plain object".to_owned());
             (unknown.into_iter().collect(), editability)
         }
-        None => (Vec::new(), Editability::Safe),
+        // Terraform 0.11 takes a block, later ones stop at it.
+        None => match inner.blocks_of("config").collect::<Vec<_>>().as_slice() {
+            [] => (Vec::new(), Editability::Safe),
+            [config] => {
+                let (settings, error) = settings_of(at, config.body);
+                syntax = Syntax::HclBody;
+                body = config.body;
+                match error {
+                    None => (settings, Editability::Safe),
+                    Some(error) => {
+                        (vec![unread_config(at, config, &error.message)], report_only(&error.message))
+                    }
+                }
+            }
+            [first, ..] => {
+                let reason = "`config` stands here more than once";
+                (vec![unread_config(at, first, reason)], report_only(reason))
+            }
+        },
     };
-    let body = config.and_then(|config| braces(text, config.value_span)).unwrap_or(block.body);
     Some(Source {
         kind: SourceKind::Reader,
-        syntax: Syntax::HclObject,
+        syntax,
         place: at.place(file, block.span.start),
         span: block.span,
         body,
@@ -342,6 +362,23 @@ fn read_reader(file: &str, at: &Positions<'_>, block: &Block, name: &str) -> Opt
         label: Some(name.to_owned()),
         git_ignored: false,
     })
+}
+
+fn report_only(why: &str) -> Editability {
+    Editability::ReportOnly(why.to_owned())
+}
+
+/// A `config` block of which nothing can be told: a table in it must not look absent.
+fn unread_config(at: &Positions<'_>, block: &Block, why: &str) -> Setting {
+    Setting {
+        name: block.keyword.clone(),
+        at: at.of(block.span.start),
+        span: block.span,
+        name_span: block.keyword_span,
+        value_span: Span::new(block.body.start.saturating_sub(1), block.span.end),
+        value: Value::Unknown { expression: "config { … }".to_owned(), reason: why.to_owned() },
+        via: Vec::new(),
+    }
 }
 
 /// The path of a `module` call that stays on this disk. Source: Terraform takes only `./` and `../` as local.
@@ -355,13 +392,14 @@ fn local_module(file: &str, at: &Positions<'_>, block: &Block) -> Option<(Place,
     (path.starts_with("./") || path.starts_with("../")).then(|| (at.place(file, source.span.start), path))
 }
 
-/// Values that other expressions may refer to: `var.x` for variables with a default, `local.x`. Locals that
-/// refer to other locals are resolved in as many passes as it takes, bounded by their number. Of several defaults
-/// the last one counts (override files come last); values from `given`, the files of values that are read without
-/// being named (`terraform.tfvars`), go over defaults. One in JSON is not read: what it names can't be told.
+/// Values that other expressions may refer to: `var.x` for variables with a value, `local.x`, and the parts of those that
+/// are objects (`var.x.y`). Locals that refer to other locals are resolved in as many passes as it takes, bounded by their
+/// number. Of several defaults the last one counts (override files come last); values from `given`, the files of values
+/// that are read without being named (`terraform.tfvars`, also in JSON), go over defaults.
 pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
     let mut scope = Scope::default();
     let mut locals: Vec<(String, String)> = Vec::new();
+    let mut declared: BTreeSet<String> = BTreeSet::new();
     // Never resolved, whatever gives them a value: one of several blocks of a name may say so.
     let mut sensitive: BTreeSet<String> = BTreeSet::new();
     for text in texts {
@@ -373,46 +411,58 @@ pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
                     let says = |flag| {
                         inner.attribute(flag).is_some_and(|it| it.value_span.of(text.bytes()) != b"false")
                     };
+                    let name = format!("var.{name}");
                     if says("sensitive") || says("ephemeral") {
-                        sensitive.insert(format!("var.{name}"));
+                        sensitive.insert(name.clone());
                     }
                     if let Some(default) = inner.attribute("default") {
-                        let value = evaluate(&text.lossy(default.value_span), &Scope::default()).0;
-                        scope.0.insert(format!("var.{name}"), value);
+                        let (value, parts) = literal_of(*text, default.value_span);
+                        give(&mut scope, &name, value, parts);
+                    }
+                    declared.insert(name);
+                }
+                ("locals", []) => {
+                    for local in &inner.attributes {
+                        locals.push((local.name.clone(), text.lossy(local.value_span).into_owned()));
+                        if braces(*text, local.value_span).is_some() {
+                            let parts = parts_of(*text, local.value_span);
+                            let parts = parts.iter().filter(|part| part.value != Value::Secret);
+                            locals.extend(parts.map(|part| {
+                                (
+                                    format!("{}.{}", local.name, part.name),
+                                    text.lossy(part.value_span).into_owned(),
+                                )
+                            }));
+                        }
                     }
                 }
-                ("locals", []) => locals.extend(
-                    inner
-                        .attributes
-                        .iter()
-                        .map(|local| (local.name.clone(), text.lossy(local.value_span).into_owned())),
-                ),
                 _ => {}
             }
         }
     }
     for text in given {
-        if text.bytes().trim_ascii_start().starts_with(b"{") {
-            let names = scope.0.keys().filter(|name| {
-                let name = name.trim_start_matches("var.");
-                memchr::memmem::find(text.bytes(), format!("\"{name}\"").as_bytes()).is_some()
-            });
-            for name in names.cloned().collect::<Vec<_>>() {
-                scope.0.remove(&name);
-            }
+        let values = if text.bytes().trim_ascii_start().starts_with(b"{") {
+            values_in_json(*text)
+        } else {
+            let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
+            let value = |given: &Attribute| (given.name.clone(), literal_of(*text, given.value_span));
+            Some(top.attributes.iter().map(value).collect())
+        };
+        let Some(values) = values else {
+            // What it gives can't be told: none of the values before it is known any more.
+            scope.0.clear();
             continue;
-        }
-        let top = lexer::body(text.bytes(), Span::new(0, text.bytes().len()));
-        for attribute in &top.attributes {
-            let name = format!("var.{}", attribute.name);
-            if let Some(value) = scope.0.get_mut(&name) {
-                *value = evaluate(&text.lossy(attribute.value_span), &Scope::default()).0;
+        };
+        for (name, (value, parts)) in values {
+            let name = format!("var.{name}");
+            if declared.contains(&name) {
+                give(&mut scope, &name, value, parts);
             }
         }
     }
     for name in sensitive {
         let reason = "it is sensitive, so its value is neither resolved nor shown".to_owned();
-        scope.0.insert(name, Value::Unknown { expression: NOT_SHOWN.to_owned(), reason });
+        give(&mut scope, &name, Value::Unknown { expression: NOT_SHOWN.to_owned(), reason }, Vec::new());
     }
     // Few locals depend on others, and chains are short; the bound keeps a hostile file from costing more.
     for _ in 0..8 {
@@ -430,6 +480,63 @@ pub fn scope_of(texts: &[Text<'_>], given: &[Text<'_>]) -> Scope {
         }
     }
     scope
+}
+
+/// The parts of an object that are known, by their dotted names.
+type Parts = Vec<(String, Value)>;
+
+/// A value in the place of any earlier one, parts included.
+fn give(scope: &mut Scope, name: &str, value: Value, parts: Parts) {
+    let below = format!("{name}.");
+    let after = scope.0.range(below.clone()..).map(|(have, _)| have);
+    let earlier: Vec<String> = after.take_while(|have| have.starts_with(&below)).cloned().collect();
+    for part in earlier {
+        scope.0.remove(&part);
+    }
+    scope.0.extend(parts.into_iter().map(|(part, value)| (format!("{below}{part}"), value)));
+    scope.0.insert(name.to_owned(), value);
+}
+
+/// What an expression that refers to nothing is worth, and the parts of an object.
+fn literal_of(text: Text<'_>, span: Span) -> (Value, Parts) {
+    let value = evaluate(&text.lossy(span), &Scope::default()).0;
+    let parts = match value {
+        Value::Object => parts_of(text, span),
+        _ => Vec::new(),
+    };
+    (value, known_parts(parts))
+}
+
+/// The parts of an object by their dotted names; none where an expression makes one of the keys.
+fn parts_of(text: Text<'_>, object: Span) -> Vec<Setting> {
+    let parts = object_settings(text, object).unwrap_or_default();
+    if parts.is_empty() || expression::has_plain_keys(&text.lossy(object)) { parts } else { Vec::new() }
+}
+
+/// A part that is `null` may have a default of its own (`optional(string, "x")`): it is not known.
+fn known_parts(parts: Vec<Setting>) -> Parts {
+    let known = |part: &Setting| matches!(part.value, Value::Text(_) | Value::Bool(_) | Value::Number(_));
+    parts.into_iter().filter(known).map(|part| (part.name, part.value)).collect()
+}
+
+/// The values that a JSON file gives, by name; `None` where it can't be read.
+fn values_in_json(text: Text<'_>) -> Option<Vec<(String, (Value, Parts))>> {
+    let (source, problems) = json::read_flat_json("", text);
+    let settings = source.filter(|_| problems.is_empty())?.settings;
+    let mut values: Vec<(String, (Value, Parts))> = Vec::new();
+    // The parts of an object follow it.
+    for setting in settings {
+        match setting.name.split_once('.') {
+            None => values.push((setting.name, (setting.value, Vec::new()))),
+            Some((_, part)) => {
+                let name = part.to_owned();
+                if let Some((_, (_, parts))) = values.last_mut() {
+                    parts.extend(known_parts(vec![Setting { name, ..setting }]));
+                }
+            }
+        }
+    }
+    Some(values)
 }
 
 /// Reads a flat `key = value` file, as given to `-backend-config=FILE`. `None` when it sets nothing.
@@ -550,6 +657,61 @@ mod tests {
         let scope = scope_of(&[Text::new(text.as_bytes())], &[]);
         assert_eq!(evaluate("local.b", &scope).0, Value::Text("x-dev-lock".into()));
         assert!(evaluate("local.c", &scope).0.is_unknown());
+    }
+
+    #[test]
+    fn a_reader_may_have_a_block_for_its_config() {
+        let reader = |config: &str| {
+            let text = format!("data \"terraform_remote_state\" \"o\" {{\n  backend = \"s3\"\n{config}}}\n");
+            let (facts, problems) = read(&text);
+            assert_eq!(problems, []);
+            let source = facts.readers[0].clone();
+            (source.body.of(text.as_bytes()).to_vec(), source)
+        };
+        let (body, source) = reader("  config {\n    bucket = \"b\"\n    dynamodb_table = \"t\"\n  }\n");
+        assert_eq!(
+            names(&source.settings),
+            [("bucket", Value::Text("b".into())), ("dynamodb_table", Value::Text("t".into()))]
+        );
+        assert_eq!((source.syntax, source.editability), (Syntax::HclBody, Editability::Safe));
+        assert_eq!(body, b"\n    bucket = \"b\"\n    dynamodb_table = \"t\"\n  ");
+        let unknown = |reason: &str| {
+            vec![("config", Value::Unknown { expression: "config { … }".into(), reason: reason.to_owned() })]
+        };
+        let (_, twice) = reader("  config {\n  }\n  config {\n    dynamodb_table = \"t\"\n  }\n");
+        assert_eq!(names(&twice.settings), unknown("`config` stands here more than once"));
+        let (_, broken) = reader("  config {\n    bucket = \"b\" dynamodb_table = \"t\"\n  }\n");
+        assert_eq!(names(&broken.settings).len(), 1);
+        assert!(broken.setting("config").unwrap().value.is_unknown());
+        assert!(!broken.editability.is_safe());
+    }
+
+    #[test]
+    fn parts_of_objects_and_values_in_json_are_known() {
+        let text = "variable \"o\" {\n  default = { l = true, n = null, deep = { t = \"x\" }, token = \"s\" }\n}\nvariable \"e\" {}\nvariable \"s\" {\n  default = \"d\"\n  sensitive = true\n}\nlocals {\n  c = { table = \"t-${var.o.deep.t}\", (var.e) = 1 }\n  d = { table = \"t-${var.o.deep.t}\" }\n}\n";
+        let with = |given: &[&str]| {
+            let given: Vec<Text<'_>> = given.iter().map(|it| Text::new(it.as_bytes())).collect();
+            scope_of(&[Text::new(text.as_bytes())], &given)
+        };
+        let scope = with(&[]);
+        assert_eq!(evaluate("var.o.l", &scope).0, Value::Bool(true));
+        assert_eq!(evaluate("local.d.table", &scope).0, Value::Text("t-x".into()));
+        for untold in
+            ["var.o.n", "var.o.none", "var.o.token", "var.o", "var.e", "var.s", "local.c.table", "local.d"]
+        {
+            assert!(evaluate(untold, &scope).0.is_unknown(), "{untold}");
+        }
+        let scope = with(&["o = { l = false }\n", "{\"e\": \"prod\", \"s\": \"x\", \"u\": \"y\"}"]);
+        assert_eq!(evaluate("var.o.l", &scope).0, Value::Bool(false));
+        assert_eq!(evaluate("var.e", &scope).0, Value::Text("prod".into()));
+        for untold in ["var.o.deep.t", "var.s", "var.u", "local.d.table"] {
+            assert!(evaluate(untold, &scope).0.is_unknown(), "{untold}");
+        }
+        let scope = with(&["{\"o\": {\"deep\": {\"t\": \"j\"}}}", "e = \"late\"\n"]);
+        assert_eq!(evaluate("local.d.table", &scope).0, Value::Text("t-j".into()));
+        assert_eq!(evaluate("var.e", &scope).0, Value::Text("late".into()));
+        assert!(evaluate("var.o.l", &scope).0.is_unknown());
+        assert!(evaluate("var.o.l", &with(&["{\"e\": "])).0.is_unknown());
     }
 
     #[test]

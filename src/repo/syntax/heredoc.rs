@@ -9,6 +9,7 @@ use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text};
 
+use super::block_comments::{block_comments, holds};
 use super::calls::read_calls;
 use super::calls_yaml::block_end;
 use super::fragment::{self, Hit};
@@ -35,7 +36,7 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
     let Some(language) = language(file) else { return Default::default() };
     let bytes = text.bytes();
     let names_table = names_lock(bytes);
-    let hits = fragment::hits(text);
+    let mut hits = fragment::hits(text);
     // Terragrunt's own files are read whole by their own reader.
     if (hits.is_empty() && !names_table) || language == Language::Code(super::calls_code::Style::HCL) {
         return Default::default();
@@ -46,9 +47,12 @@ pub fn read_heredocs(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) 
         locator: Locator::new(file, text),
         sources: Vec::new(),
         covered: BTreeMap::new(),
+        comments: block_comments(text, language),
         problems: Vec::new(),
     };
-    let regions = regions(text, language);
+    hits.retain(|hit| !holds(&reader.comments, hit.at));
+    let mut regions = regions(text, language);
+    regions.retain(|region| !holds(&reader.comments, region.body.start));
     reader.regions(&regions, &hits);
     reader.pieces(&hits);
     if !matches!(language, Language::Code(_)) || names_table {
@@ -71,6 +75,8 @@ struct Reader<'a> {
     sources: Vec<Source>,
     /// Start and end of each source.
     covered: BTreeMap<usize, usize>,
+    /// What stands in comments over many lines is no text of the script.
+    comments: Vec<Span>,
     problems: Vec<Problem>,
 }
 
@@ -232,7 +238,7 @@ impl Reader<'_> {
                 continue;
             }
             last = Some(line.start);
-            let inside = self.is_covered(at);
+            let inside = self.is_covered(at) || holds(&self.comments, at);
             let content = line.of(bytes);
             if inside || fragment::is_commented(bytes, at) || !prints_or_rewrites(content) {
                 continue;
@@ -283,7 +289,11 @@ impl Reader<'_> {
             }
             let line = self.text.line_span(at);
             looked_at = line.end;
-            if self.is_covered(at) || !sets_lock(line.of(bytes)) || fragment::is_commented(bytes, at) {
+            if self.is_covered(at)
+                || holds(&self.comments, at)
+                || !sets_lock(line.of(bytes))
+                || fragment::is_commented(bytes, at)
+            {
                 continue;
             }
             let after = regions.partition_point(|region| region.body.start <= at);

@@ -158,6 +158,25 @@ fn what_is_no_backend() {
     }
 }
 
+#[test]
+fn text_in_comments_over_many_lines_is_written_nowhere() {
+    let block = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    dynamodb_table = \"t\"\n  }\n}\n";
+    for (file, open, close) in [
+        ("x.sh", ": <<'X'\n", "X\n"),
+        ("x.rb", "=begin\n", "=end\n"),
+        ("x.ps1", "<#\n", "#>\n"),
+        ("x.js", "/*\n", "*/\n"),
+    ] {
+        assert_eq!(read(file, &format!("{open}{block}{close}")), [], "{file}");
+        let line = "echo 'dynamodb_table = \"t\"' > a.tfbackend\n";
+        assert_eq!(read(file, &format!("{open}{line}{close}")), [], "{file}");
+        let heredoc = format!("cat > b.tf <<'B'\n{block}B\n");
+        assert_eq!(read(file, &format!("{open}{heredoc}{close}")), [], "{file}");
+    }
+    let text = format!(": <<'X'\nno\nX\ncat > b.tf <<'B'\n{block}B\n");
+    assert_eq!(settings(&text, &one("x.sh", &text)), ["bucket=b", "dynamodb_table=t"]);
+}
+
 proptest! {
     #[test]
     fn any_bytes(

@@ -3,6 +3,7 @@
 pub mod atmos;
 pub mod aws;
 pub mod backend_arguments;
+mod block_comments;
 pub mod calls;
 mod calls_code;
 mod calls_yaml;

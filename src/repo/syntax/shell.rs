@@ -156,6 +156,7 @@ impl Scanner<'_> {
                 }
                 b'(' => self.emit(Token::Open, 1),
                 b')' => self.emit(Token::Close, 1),
+                b'<' if self.dialect.powershell && self.starts(b"<#") => self.block_comment(),
                 b'<' if self.bytes.get(self.at..self.end).is_some_and(is_parameter) => {
                     let to = self.placeholder().unwrap_or(self.at + 1);
                     self.take(to);
@@ -188,6 +189,18 @@ impl Scanner<'_> {
         let continued = self.dialect.docker && !matches!(self.tokens.last(), None | Some(Token::Newline));
         if continued && self.peek(0) == Some(b'\n') {
             self.at += 1;
+        }
+    }
+
+    /// PowerShell's `<# … #>`, over any number of lines; what nothing closes is no comment.
+    fn block_comment(&mut self) {
+        match self.budget.find(self.bytes, self.at + 2, self.end, b"#>") {
+            Some(end) => {
+                self.finish_word();
+                self.comments.push(Span::new(self.at, end));
+                self.at = end;
+            }
+            None => self.take(self.at + 1),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::repo::problem::{Problem, ProblemKind};
 use crate::repo::source::{Editability, Source, SourceKind, Syntax};
 use crate::repo::text::{Span, Text, lowercase};
 
+use super::block_comments::holds;
 use super::fragment::{self, Hit};
 use super::lexer;
 use super::locate::Locator;
@@ -80,8 +81,14 @@ fn rendered(path: &str) -> &str {
 
 /// Backends, Terragrunt `remote_state` blocks and flat backend-config in a template, by position.
 pub fn read_template(file: &str, text: Text<'_>) -> (Vec<Source>, Vec<Problem>) {
-    let mut reader =
-        Reader { file, text, locator: Locator::new(file, text), sources: Vec::new(), problems: Vec::new() };
+    let mut reader = Reader {
+        file,
+        text,
+        locator: Locator::new(file, text),
+        comments: block_comments(text.bytes()),
+        sources: Vec::new(),
+        problems: Vec::new(),
+    };
     let hits = fragment::hits(text);
     reader.blocks(&hits);
     reader.remote_states();
@@ -97,6 +104,7 @@ struct Reader<'a> {
     file: &'a str,
     text: Text<'a>,
     locator: Locator<'a>,
+    comments: Vec<Span>,
     sources: Vec<Source>,
     problems: Vec<Problem>,
 }
@@ -109,11 +117,8 @@ impl Reader<'_> {
     /// `backend "s3"` blocks, each read by itself: what stands around one may be no HCL at all.
     fn blocks(&mut self, hits: &[Hit]) {
         let bytes = self.text.bytes();
-        let comments = block_comments(bytes);
         for (index, hit) in hits.iter().enumerate() {
-            let before = comments.partition_point(|comment| comment.start <= hit.at);
-            if before.checked_sub(1).and_then(|last| comments.get(last)).is_some_and(|span| span.end > hit.at)
-            {
+            if holds(&self.comments, hit.at) {
                 continue;
             }
             let limit = hits.get(index + 1).map_or(bytes.len(), |next| next.at);
@@ -149,6 +154,7 @@ impl Reader<'_> {
                 source.settings.push(setting);
             }
         }
+        source.settings.retain(|setting| !holds(&self.comments, setting.span.start));
         source.settings.sort_by_key(|setting| setting.span.start);
     }
 
@@ -279,14 +285,9 @@ impl Reader<'_> {
         }
         let mut covered: Vec<Span> = self.sources.iter().map(|source| source.span).collect();
         covered.sort();
-        let comments = block_comments(bytes);
-        let is_in = |spans: &[Span], at: usize| {
-            let before = spans.partition_point(|span| span.start <= at);
-            before.checked_sub(1).and_then(|last| spans.get(last)).is_some_and(|span| span.end > at)
-        };
         for found in names.find_iter(bytes) {
             let at = found.start();
-            if is_in(&covered, at) || is_in(&comments, at) {
+            if holds(&covered, at) || holds(&self.comments, at) {
                 continue;
             }
             let line = self.text.line_span(at);
@@ -304,7 +305,7 @@ impl Reader<'_> {
     }
 }
 
-/// `/* … */`, `{# … #}`, `<!-- … -->` and `{{/* … */}}` over any number of lines.
+/// `/* … */`, `{# … #}`, `<!-- … -->`, `{{/* … */}}` and `{{! … }}` over any number of lines. Sorted, and apart.
 fn block_comments(bytes: &[u8]) -> Vec<Span> {
     let mut comments = Vec::new();
     for (open, close) in [(&b"/*"[..], &b"*/"[..]), (b"{#", b"#}"), (b"<!--", b"-->")] {
@@ -326,7 +327,35 @@ fn block_comments(bytes: &[u8]) -> Vec<Span> {
             }
         }
     }
+    comments.extend(mustache_comments(bytes));
     comments.sort();
+    // What begins inside of another one goes as far as that one, or farther.
+    let mut apart: Vec<Span> = Vec::with_capacity(comments.len());
+    for comment in comments {
+        match apart.last_mut().filter(|last| comment.start < last.end) {
+            Some(last) => last.end = last.end.max(comment.end),
+            None => apart.push(comment),
+        }
+    }
+    apart
+}
+
+/// `{{! … }}` ends with the first `}}`; Handlebars' `{{!-- … --}}` may hold one.
+fn mustache_comments(bytes: &[u8]) -> Vec<Span> {
+    let mut comments = Vec::new();
+    let mut at = 0;
+    while let Some(start) =
+        bytes.get(at..).and_then(|rest| memchr::memmem::find(rest, b"{{!")).map(|found| at + found)
+    {
+        let close: &[u8] = match bytes.get(start + 3..).is_some_and(|rest| rest.starts_with(b"--")) {
+            true => b"--}}",
+            false => b"}}",
+        };
+        let inner = bytes.get(start + 3..).unwrap_or_default();
+        let Some(end) = memchr::memmem::find(inner, close) else { break };
+        at = start + 3 + end + close.len();
+        comments.push(Span::new(start, at));
+    }
     comments
 }
 

@@ -136,6 +136,24 @@ fn comments_are_no_backends() {
 }
 
 #[test]
+fn comments_of_mustache_and_handlebars_are_no_backends() {
+    let block = "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    dynamodb_table = \"t\"\n  }\n}";
+    assert_eq!(read("w.tf.mustache", &format!("{{{{!\n{block}\n}}}}\n")), []);
+    assert_eq!(read("w.tf.mustache", &format!("{{{{! {block} }}}}\n")), []);
+    assert_eq!(read("w.tf.hbs", &format!("{{{{!--\n{{{{x}}}}\n{block}\n--}}}}\n")), []);
+    let behind = one("w.tf.mustache", &format!("{{{{! no\n}}}}\n{block}\n"));
+    assert_eq!(settings(&behind), ["bucket=b", "dynamodb_table=t"]);
+    // Nothing closes it.
+    assert_eq!(read("w.tf.mustache", &format!("{{{{! no\n{block}\n")).len(), 1);
+    // In a file that is flat, and inside of a block.
+    let flat =
+        one("prod.tfbackend.mustache", "bucket = \"b\"\n{{!\ndynamodb_table = \"t\"\n}}\nkey = \"k\"\n");
+    assert_eq!(settings(&flat), ["bucket=b", "key=k"]);
+    let inside = block.replace("    dynamodb_table = \"t\"\n", "{{!\n    dynamodb_table = \"t\"\n}}\n");
+    assert_eq!(settings(&one("w.tf.mustache", &inside)), ["bucket=b"]);
+}
+
+#[test]
 fn which_files_are_templates() {
     for yes in [
         "a.tftpl",

@@ -79,6 +79,87 @@ fn entry<'a>(line: Line<'a>) -> Option<Entry<'a>> {
     Some(Entry { indent, key: key.trim(), value: scalar(line, line.text.len() - tail.len()) })
 }
 
+/// The entry of a line, and those of the maps in flow style that begin on it: `- { uses: x, with: { y: 1 } }`.
+fn entries<'a>(line: Line<'a>, indent: usize) -> (Option<Entry<'a>>, Vec<Entry<'a>>) {
+    let opens =
+        |at: usize| line.text.get(at..).is_some_and(|rest| rest.starts_with('{') && !rest.starts_with("{{"));
+    if opens(indent) {
+        return (None, flow_entries(line, indent, indent));
+    }
+    let Some(entry) = entry(line) else { return (None, Vec::new()) };
+    let at = entry.value.offset - line.start;
+    let inside =
+        if !entry.value.quoted && opens(at) { flow_entries(line, at, entry.indent) } else { Vec::new() };
+    (Some(entry), inside)
+}
+
+/// What stands in the map whose brace is at byte `open` of a line, and in maps inside of it, as far as the line goes.
+fn flow_entries<'a>(line: Line<'a>, open: usize, indent: usize) -> Vec<Entry<'a>> {
+    let text = line.text;
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
+    let mut at = open;
+    while let Some(next) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        match next {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' | ' ' | '\t' | ']' => {}
+            '#' => break,
+            _ => {
+                let end = flow_end(text, at, true);
+                let key = text.get(at..end).unwrap_or_default().trim().trim_matches(['"', '\'']);
+                at = end;
+                let rest = text.get(end..).unwrap_or_default();
+                let Some(value) = rest.trim_start().strip_prefix(':') else { continue };
+                at = text.len() - value.trim_start().len();
+                let value = text.get(at..).unwrap_or_default();
+                if !value.starts_with('{') || value.starts_with("{{") {
+                    let end = flow_end(text, at, false);
+                    let piece = Line { start: line.start, text: text.get(..end).unwrap_or_default() };
+                    found.push(Entry { indent, key, value: scalar(piece, at) });
+                    at = end;
+                }
+                continue;
+            }
+        }
+        if depth == 0 {
+            break;
+        }
+        at += next.len_utf8();
+    }
+    found
+}
+
+/// Where a key or a value in flow style ends: behind its closing quote or bracket, or before what ends a
+/// plain one.
+fn flow_end(text: &str, from: usize, is_key: bool) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let Some(first) = rest.chars().next() else { return text.len() };
+    let inner = rest.get(first.len_utf8()..).unwrap_or_default();
+    let close = match first {
+        '"' | '\'' => Some(first),
+        '[' => Some(']'),
+        _ => None,
+    };
+    if let Some(close) = close {
+        return inner.find(close).map_or(text.len(), |at| from + 1 + at + close.len_utf8());
+    }
+    let mut at = from;
+    while let Some(next) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let rest = text.get(at..).unwrap_or_default();
+        if rest.starts_with("{{") {
+            at = rest.find("}}").map_or(text.len(), |end| at + end + 2);
+            continue;
+        }
+        let ends = matches!(next, ',' | '}') || (is_key && next == ':');
+        if ends {
+            return at;
+        }
+        at += next.len_utf8();
+    }
+    text.len()
+}
+
 /// CI YAML: keys that name a version, and image tags. Text of block scalars (scripts) is searched for images
 /// only. `github` says whether unquoted numbers are read as GitHub does: `1.10` is the number 1.1.
 pub(super) fn yaml(bytes: &[u8], github: bool) -> Vec<Found> {
@@ -95,45 +176,50 @@ pub(super) fn yaml(bytes: &[u8], github: bool) -> Vec<Found> {
             continue;
         }
         script = None;
-        let Some(entry) = entry(*line) else {
-            images(*line, &mut found);
-            continue;
-        };
-        if entry.key == "uses" {
-            action = entry.value.text;
-        } else if matches!(entry.key, "steps" | "jobs" | "env" | "run") && indent <= entry.indent {
-            action = if entry.key == "run" || entry.key == "jobs" { "" } else { action };
-        }
-        if !entry.value.quoted && entry.value.text.starts_with(['|', '>']) {
-            script = Some(entry.indent);
-            continue;
-        }
-        let below = lines.get(index + 1..).unwrap_or_default();
-        let read = if entry.value.text.starts_with('[') && !entry.value.quoted {
-            flow_items(*line, entry.value)
-        } else if entry.value.text.is_empty() {
-            nested(below, entry.indent)
-        } else {
-            vec![entry.value]
-        };
-        let Some(tool) = tool_of_name(entry.key) else {
-            values.entry(entry.key).or_default().push(read);
-            images(*line, &mut found);
-            continue;
-        };
-        let origin = origin_of(action, entry.key);
-        for value in read {
-            if !matches!(value.text, "" | "null" | "~") {
-                let text = number(value, github);
-                found.push(Found {
-                    tool,
-                    text,
-                    offset: value.offset,
-                    origin,
-                    name: entry.key.to_owned(),
-                    below: None,
-                });
+        let (entry, inside) = entries(*line, indent);
+        let mut images_wanted = true;
+        // Several entries stand on a line only in flow style (`with: { … }`): what belongs to them ends with it.
+        let own = entry.into_iter().map(|entry| (entry, lines.get(index + 1..).unwrap_or_default()));
+        for (entry, below) in own.chain(inside.into_iter().map(|entry| (entry, [].as_slice()))) {
+            if entry.key == "uses" {
+                action = entry.value.text;
+            } else if matches!(entry.key, "steps" | "jobs" | "env" | "run") && indent <= entry.indent {
+                action = if entry.key == "run" || entry.key == "jobs" { "" } else { action };
             }
+            if !entry.value.quoted && entry.value.text.starts_with(['|', '>']) {
+                script = Some(entry.indent);
+                images_wanted = false;
+                continue;
+            }
+            let read = if entry.value.text.starts_with('[') && !entry.value.quoted {
+                flow_items(*line, entry.value)
+            } else if entry.value.text.is_empty() {
+                nested(below, entry.indent)
+            } else {
+                vec![entry.value]
+            };
+            let Some(tool) = tool_of_name(entry.key) else {
+                values.entry(entry.key).or_default().push(read);
+                continue;
+            };
+            images_wanted = false;
+            let origin = origin_of(action, entry.key);
+            for value in read {
+                if !matches!(value.text, "" | "null" | "~") {
+                    let text = number(value, github);
+                    found.push(Found {
+                        tool,
+                        text,
+                        offset: value.offset,
+                        origin,
+                        name: entry.key.to_owned(),
+                        below: None,
+                    });
+                }
+            }
+        }
+        if images_wanted {
+            images(*line, &mut found);
         }
     }
     let mut values: Values<'_> =

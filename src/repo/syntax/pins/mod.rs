@@ -2,7 +2,8 @@
 //! only; what a pin is worth is `versions`' business.
 //!
 //! What it can't see: versions baked into images of other names, versions that a script computes, defaults of
-//! actions that are given no version, YAML anchors, and files that [`may_hold_pins`] does not name.
+//! actions that are given no version, YAML anchors, maps in flow style over many lines, and files that [`may_hold_pins`]
+//! does not name.
 
 mod ci;
 mod managers;

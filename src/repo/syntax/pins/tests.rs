@@ -158,6 +158,52 @@ fn references_are_followed_inside_the_file() {
 }
 
 #[test]
+fn maps_in_flow_style_are_read() {
+    let file = ".github/workflows/a.yml";
+    let of = |text: &str| rows(file, text);
+    let steps = "jobs:\n  x:\n    steps:\n";
+    assert_eq!(
+        of(&format!(
+            "env: {{ TF: 1.9.5, X: 'y' }}\n{steps}      - uses: hashicorp/setup-terraform@v3\n        with: {{ terraform_version: \"${{{{ env.TF }}}}\" }}\n"
+        )),
+        [row(Terraform, "1.9.5", 1, 12, "setup-terraform", ".")]
+    );
+    assert_eq!(
+        of(&format!(
+            "{steps}      - {{ uses: hashicorp/setup-terraform@v3, with: {{ a: , terraform_version: '1.10' }} }}\n"
+        )),
+        [row(Terraform, "1.10", 4, 80, "setup-terraform", ".")]
+    );
+    assert_eq!(
+        of(
+            "x: {\"terraform_version\": ${{ env.A }}, tofu_version: [1.9.0, \"1.10.0\"]} # { tofu_version: 2 }\n"
+        ),
+        [
+            row(Terraform, "${{ env.A }}", 1, 26, "ci-input", "."),
+            row(OpenTofu, "1.9.0", 1, 55, "ci-input", "."),
+            row(OpenTofu, "1.10.0", 1, 63, "ci-input", "."),
+        ]
+    );
+    assert_eq!(
+        of("x: { image: hashicorp/terraform:1.9.8 }\n"),
+        [row(Terraform, "1.9.8", 1, 33, "docker", ".")]
+    );
+    // The action of another step is not this one's.
+    assert_eq!(
+        of("steps:\n  - { uses: hashicorp/setup-terraform@v3 }\n  - { run: x, terraform_version: 1.9.8 }\n"),
+        [row(Terraform, "1.9.8", 3, 34, "ci-input", ".")]
+    );
+    for none in [
+        "x: {{ terraform_version: 1 }}\n",
+        "x: \"{ terraform_version: 1 }\"\n",
+        "x: { # terraform_version: 1\n",
+        "- {",
+    ] {
+        assert_eq!(of(none), [], "{none}");
+    }
+}
+
+#[test]
 fn other_ci_systems_and_dockerfiles() {
     assert_eq!(
         rows(
