@@ -1033,6 +1033,8 @@ fn flags_of_one_command_line_are_one_source_to_still_dual() {
     let split = script.replace(" -backend-config=use_lockfile=true", "");
     let dir = tree(&[("a/main.tf", &module("    use_lockfile = true\n")), ("run.sh", &split)]);
     assert!(fires(&scan(&dir, &[]).1, "still-dual"));
+}
+
 /// What stands in a comment is never run, written or rendered, however many lines it takes.
 #[test]
 fn text_in_a_comment_over_many_lines_counts_for_nothing() {
