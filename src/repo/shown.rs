@@ -210,6 +210,10 @@ fn matches(part: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use crate::repo::patience::processor_time;
+
     use super::*;
 
     /// The same, part by part.
@@ -267,6 +271,16 @@ mod tests {
         assert_eq!(follow("a/left"), "a/left");
         assert_eq!(follow("o/x"), "o/x");
         assert_eq!(through_links("a/l".to_owned(), &[]), "a/l");
+    }
+
+    #[test]
+    fn a_long_part_is_not_looked_over_for_each_one_behind_it() {
+        let begun = processor_time();
+        let long = "b".repeat(200_000);
+        assert_eq!(resolve("c", &format!("{long}{}", "/.".repeat(200_000))), Some(format!("c/{long}")));
+        assert_eq!(resolve("c", &format!("{long}{}", "/x/..".repeat(100_000))), Some(format!("c/{long}")));
+        // A square would take minutes here.
+        assert!(processor_time() - begun < Duration::from_secs(10));
     }
 
     #[test]

@@ -211,6 +211,15 @@ resource "aws_iam_role_policy" "p" {
 }
 
 #[test]
+fn an_action_may_be_written_with_escapes() {
+    let text = "resource \"aws_iam_policy\" \"p\" {\n  policy = jsonencode({ Statement = [{ Effect = \"Allow\", \"\\u0041ction\" = [\"dynamodb:DeleteItem\"], Resource = \"arn:aws:dynamodb:::table/t\" }] })\n}\n";
+    let found = grants("n.tf", text, &["t"]);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].1, "arn:aws:dynamodb:::table/t");
+    assert_eq!(grants("n.tf", &text.replace("\\u0041ction", "Aktion"), &["t"]), []);
+}
+
+#[test]
 fn statements_in_json_and_yaml() {
     let json = r#"{"Statement": [
   {"Sid": "TerraformLocking", "Effect": "Allow", "Action": "dynamodb:*", "Resource": "*"},
