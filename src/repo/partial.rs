@@ -192,10 +192,8 @@ impl<'a> Work<'a> {
         let mut found = Scripted::default();
         let file = calls.first().map_or("", |call| call.place.file.as_str());
         // What a script keeps in a variable, an array or TF_CLI_ARGS_init is for the `init`s that it runs.
-        let is_kept = |call: &Call| {
-            let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
-            call.subcommand != "init" && configures
-        };
+        let configures = |call: &Call| !call.config_files.is_empty() || !call.config_flags.is_empty();
+        let is_kept = |call: &Call| call.subcommand != "init" && configures(call);
         let runs = match calls.iter().any(|call| is_kept(call)) && !is_test(file, self.tops) {
             true => self.runs(file, calls),
             false => BTreeMap::new(),
@@ -205,17 +203,16 @@ impl<'a> Work<'a> {
             found.blamed.extend(self.flags_of(call).into_iter().map(|flag| (flag, why.to_owned())));
         };
         for call in calls {
-            let configures = !call.config_files.is_empty() || !call.config_flags.is_empty();
-            if !configures && call.subcommand != "init" {
+            if !configures(call) && call.subcommand != "init" {
                 continue;
             }
             let waits = !runs.is_empty() && is_kept(call);
+            // Where it is assigned is not where it is used; a directory with a backend is told on purpose.
+            if waits && call.dir.is_none() {
+                kept.push(*call);
+                continue;
+            }
             let targets = match self.targets(file, call) {
-                // Where it is assigned is not where it is used; a directory with a backend is told on purpose.
-                _ if waits && call.dir.is_none() => {
-                    kept.push(*call);
-                    continue;
-                }
                 Targets::Unknown | Targets::None(_) if waits => {
                     kept.push(*call);
                     continue;
@@ -226,7 +223,7 @@ impl<'a> Work<'a> {
                     continue;
                 }
                 Targets::Unknown => {
-                    if configures {
+                    if configures(call) {
                         found.wandering.push(*call);
                     }
                     continue;

@@ -379,12 +379,12 @@ fn named_config_files(kept: &[ReadFile]) -> (BTreeMap<String, PathBuf>, BTreeSet
     let modules = LazyLock::new(|| ModuleDirs::of(kept));
     let named_in = |(id, facts): &ReadFile| {
         let mut found = Vec::new();
-        for call in &facts.calls {
+        let inits = facts.calls.iter().filter(|call| call.subcommand == "init");
+        let init_dirs: Vec<&str> = inits.filter_map(|init| init.dir.as_deref()).take(MAX_DIRS).collect();
+        for call in facts.calls.iter().filter(|call| !call.config_files.is_empty()) {
             // What a script keeps in a variable is named where it runs `init`.
-            let is_kept = call.subcommand != "init";
-            let inits = facts.calls.iter().filter(|other| is_kept && other.subcommand == "init");
-            let init_dirs = inits.filter_map(|init| init.dir.as_deref()).take(MAX_DIRS);
-            let dirs: BTreeSet<&str> = call.dir.as_deref().into_iter().chain(init_dirs).collect();
+            let kept_for = init_dirs.iter().copied().filter(|_| call.subcommand != "init");
+            let dirs: BTreeSet<&str> = call.dir.as_deref().into_iter().chain(kept_for).collect();
             for (file, _) in &call.config_files {
                 let near = |file: &str| -> Vec<(String, PathBuf)> {
                     dirs.iter().flat_map(|dir| modules.places_of(id, dir, file)).collect()
