@@ -648,14 +648,7 @@ impl<'a> Builder<'a> {
         let asked = if engine == Engine::Any { self.engine.unwrap_or(Engine::Any) } else { engine };
         match asked {
             Engine::OpenTofu => self.judge.judge(tofu, pins, engine),
-            Engine::Any if terraform != tofu => {
-                let by_tofu = self.judge.judge(tofu, pins, Engine::OpenTofu);
-                let pinned = |tool: Tool| pins.iter().any(|pin| pin.tool == tool);
-                if pinned(Tool::OpenTofu) && !pinned(Tool::Terraform) {
-                    return by_tofu;
-                }
-                versions::both(self.judge.judge(terraform, pins, Engine::Terraform), by_tofu)
-            }
+            Engine::Any if terraform != tofu => self.judge.judge_both(terraform, tofu, pins),
             Engine::Any | Engine::Terraform => self.judge.judge(terraform, pins, engine),
         }
     }

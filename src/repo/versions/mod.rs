@@ -91,6 +91,32 @@ impl Judge {
         Versions { verdict, reason, evidence }
     }
 
+    /// Judges one root module in which the two programs read different `required_version`s: the worse verdict, and the
+    /// evidence of both. Where pins say that OpenTofu alone runs, it alone counts.
+    pub fn judge_both(
+        &self,
+        terraform: &[&(Place, Setting)],
+        tofu: &[&(Place, Setting)],
+        pins: &[&VersionPin],
+    ) -> Versions {
+        let by_tofu = self.judge(tofu, pins, Engine::OpenTofu);
+        if engines(Engine::Any, pins) == [Tool::OpenTofu] {
+            return by_tofu;
+        }
+        let by_terraform = self.judge(terraform, pins, Engine::Terraform);
+        let (mut worse, better) = if severity(by_tofu.verdict) > severity(by_terraform.verdict) {
+            (by_tofu, by_terraform)
+        } else {
+            (by_terraform, by_tofu)
+        };
+        for piece in better.evidence {
+            if !worse.evidence.contains(&piece) {
+                worse.evidence.push(piece);
+            }
+        }
+        worse
+    }
+
     fn alone(&self, tool: Tool, text: &str) -> Arc<Alone> {
         let known = self.constraints.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known.get(&tool).and_then(|texts| texts.get(text)) {
@@ -174,18 +200,6 @@ impl Judge {
         };
         VersionEvidence { tool, text, origin: "required_version".to_owned(), place: place.clone(), verdict }
     }
-}
-
-/// What holds where two programs run one root module: the worse verdict, and the evidence of both.
-pub fn both(one: Versions, other: Versions) -> Versions {
-    let (mut worse, better) =
-        if severity(other.verdict) > severity(one.verdict) { (other, one) } else { (one, other) };
-    for piece in better.evidence {
-        if !worse.evidence.contains(&piece) {
-            worse.evidence.push(piece);
-        }
-    }
-    worse
 }
 
 const NO_EVIDENCE: &str = "nothing in the repository says which version runs";
